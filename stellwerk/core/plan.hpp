@@ -1,0 +1,84 @@
+// A plan: a problem, the sends that solve it, and a record of how they were made.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "stellwerk/base/stop.hpp"
+#include "stellwerk/core/problem.hpp"
+#include "stellwerk/core/send.hpp"
+
+namespace stellwerk {
+
+/// What a lower bound rests on, so that anybody can recompute it (docs/formats.md, "Certificates").
+struct Certificate {
+  enum class Kind : std::uint8_t { none, cut, metric, latency, partition, chunk_cut };
+  Kind kind = Kind::none;
+  std::vector<NodeId> set;                  ///< cut, chunk_cut: the nodes entered
+  std::optional<NodeId> target;             ///< cut, chunk_cut, latency; absent: any destination in the set
+  std::vector<std::int64_t> lengths;        ///< metric: one a link
+  std::optional<ChunkId> chunk;             ///< latency
+  std::vector<std::vector<NodeId>> parts;   ///< partition
+
+  friend bool operator==(const Certificate&, const Certificate&) = default;
+};
+
+const char* to_string(Certificate::Kind kind);
+
+/// A proven lower bound on the transfer time.
+struct Bound {
+  Time value;
+  Certificate certificate;
+
+  friend bool operator==(const Bound&, const Bound&) = default;
+};
+
+/// How a planner ended: an outcome, not an error.
+struct Termination {
+  enum class Reason : std::uint8_t { optimal, feasible, infeasible, no_solution, unsupported };
+  Reason reason = Reason::no_solution;
+  Limit limit = Limit::none;
+
+  friend bool operator==(const Termination&, const Termination&) = default;
+};
+
+const char* to_string(Termination::Reason reason);
+
+/// What an epoch-based planner found on its grid, before re-timing.
+struct EpochRecord {
+  Time duration;                  ///< tau
+  std::int64_t epochs = 0;        ///< of the plan, before re-timing
+  std::int64_t proven_epochs = 0; ///< no plan on this grid has fewer (0: nothing proven); marked `discretised`
+
+  friend bool operator==(const EpochRecord&, const EpochRecord&) = default;
+};
+
+/// The `result` object of a plan file.
+struct Result {
+  Time transfer_time;
+  std::vector<Time> job_finish;      ///< one a job
+  std::optional<Bound> bound;        ///< for any chunking
+  std::optional<Bound> bound_chunked;  ///< for these chunks; never below `bound`
+  std::string planner;
+  std::vector<std::pair<std::string, std::string>> options;
+  std::uint64_t seed = 1;
+  std::string version;
+  Termination termination;
+  std::optional<EpochRecord> epoch;
+  double solver_time_s = 0;
+  double core_seconds = 0;
+  std::int64_t peak_rss_bytes = 0;
+
+  friend bool operator==(const Result&, const Result&) = default;
+};
+
+struct Plan {
+  Problem problem;
+  Schedule sends;
+  Result result;
+};
+
+}  // namespace stellwerk

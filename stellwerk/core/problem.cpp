@@ -1,0 +1,246 @@
+#include "stellwerk/core/problem.hpp"
+
+#include <algorithm>
+#include <string>
+#include <unordered_set>
+
+#include "stellwerk/base/error.hpp"
+
+namespace stellwerk {
+namespace {
+
+[[noreturn]] void refuse(const Job& job, const std::string& message) {
+  throw Error(ErrorCode::unreadable_input, "job '" + job.name + "': " + message);
+}
+
+void check_nodes(const Topology& topology, const Job& job, const std::vector<NodeId>& nodes, const std::string& what) {
+  std::unordered_set<NodeId> seen;
+  for (const NodeId id : nodes) {
+    if (!id.valid() || id.index() >= topology.nodes().size()) {
+      refuse(job, what + ": there is no node " + std::to_string(id.value) + " in topology '" + topology.name() + "'");
+    }
+    const Node& node = topology.node(id);
+    if (node.kind != NodeKind::gpu) {
+      refuse(job, what + ": '" + node.name + "' is a " + to_string(node.kind) + ", only GPUs can take part");
+    }
+    if (!seen.insert(id).second) refuse(job, what + ": '" + node.name + "' is listed twice");
+  }
+}
+
+void check_custom(const Topology& topology, const Job& job) {
+  if (job.custom.empty()) refuse(job, "a custom job needs a list of chunks");
+  const std::unordered_set<NodeId> members(job.ranks.begin(), job.ranks.end());
+  for (std::size_t i = 0; i < job.custom.size(); ++i) {
+    const CustomChunk& chunk = job.custom[i];
+    const std::string place = "chunk " + std::to_string(i);
+    if (chunk.bytes.value <= 0) refuse(job, place + ": bytes must be positive");
+    if (chunk.ready.ps < 0) refuse(job, place + ": ready is negative");
+    if (chunk.origins.empty() == chunk.contributors.empty()) {
+      refuse(job, place + ": give either origins, or contributors for a reduction");
+    }
+    if (chunk.destinations.empty()) refuse(job, place + ": destinations is empty");
+    check_nodes(topology, job, chunk.origins, place + ", origins");
+    check_nodes(topology, job, chunk.destinations, place + ", destinations");
+    check_nodes(topology, job, chunk.contributors, place + ", contributors");
+    for (const auto* list : {&chunk.origins, &chunk.destinations, &chunk.contributors}) {
+      for (const NodeId node : *list) {
+        if (!members.contains(node)) {
+          refuse(job, place + ": '" + topology.node(node).name + "' is not among the job's ranks");
+        }
+      }
+    }
+  }
+}
+
+void check_matrix(const Job& job) {
+  const std::size_t n = job.ranks.size();
+  if (job.matrix.size() != n) {
+    refuse(job, "bytes has " + std::to_string(job.matrix.size()) + " rows, but the job has " + std::to_string(n) +
+                    " ranks");
+  }
+  bool any = false;
+  for (std::size_t i = 0; i < n; ++i) {
+    if (job.matrix[i].size() != n) {
+      refuse(job, "row " + std::to_string(i) + " of bytes has " + std::to_string(job.matrix[i].size()) +
+                      " entries, but the job has " + std::to_string(n) + " ranks");
+    }
+    for (std::size_t j = 0; j < n; ++j) {
+      if (job.matrix[i][j].value < 0) refuse(job, "bytes[" + std::to_string(i) + "][" + std::to_string(j) + "] is negative");
+      any = any || (i != j && job.matrix[i][j].value > 0);
+    }
+  }
+  if (!any) refuse(job, "bytes asks for no transfer between different ranks");
+}
+
+void check_job(const Topology& topology, const Job& job) {
+  check_nodes(topology, job, job.ranks, "ranks");
+  if (job.ranks.size() < 2 && job.collective != Collective::custom) {
+    refuse(job, "a collective needs at least two ranks, " + std::to_string(job.ranks.size()) + " given");
+  }
+  if (job.start.ps < 0) refuse(job, "start is negative");
+  if (job.weight < 1) refuse(job, "weight must be at least 1");
+  if (job.chunks < 1) refuse(job, "chunks must be at least 1");
+  if (job.root < 0 || static_cast<std::size_t>(job.root) >= std::max<std::size_t>(job.ranks.size(), 1)) {
+    refuse(job, "root " + std::to_string(job.root) + " is not a position in the list of " +
+                    std::to_string(job.ranks.size()) + " ranks");
+  }
+  if (job.collective == Collective::custom) {
+    check_custom(topology, job);
+  } else if (job.collective == Collective::alltoallv) {
+    check_matrix(job);
+  } else if (job.size.value <= 0) {
+    refuse(job, "size must be positive");
+  }
+}
+
+std::vector<NodeId> without(const std::vector<NodeId>& ranks, NodeId node) {
+  std::vector<NodeId> result;
+  result.reserve(ranks.size());
+  for (const NodeId id : ranks) {
+    if (id != node) result.push_back(id);
+  }
+  return result;
+}
+
+/// Cuts one block into chunks that share everything but bytes and slot.
+void cut_block(std::vector<Chunk>& chunks, const Chunk& block, int parts, std::int64_t first_slot) {
+  const std::int64_t bytes = block.bytes.value;
+  const std::int64_t count = std::min<std::int64_t>(parts, bytes);
+  for (std::int64_t k = 0; k < count; ++k) {
+    Chunk chunk = block;
+    chunk.bytes = Bytes{bytes / count + (k < bytes % count ? 1 : 0)};
+    chunk.slot = first_slot + k;
+    chunks.push_back(std::move(chunk));
+  }
+}
+
+}  // namespace
+
+bool Problem::may_forward(NodeId id, JobId job) const {
+  if (relays == Relays::all || topology.node(id).kind != NodeKind::gpu) return true;
+  const std::vector<NodeId>& ranks = jobs[job.index()].ranks;
+  return std::find(ranks.begin(), ranks.end(), id) != ranks.end();
+}
+
+std::vector<Chunk> make_chunks(const Job& job, JobId id) {
+  std::vector<Chunk> chunks;
+  const std::vector<NodeId>& ranks = job.ranks;
+  const std::int64_t n = static_cast<std::int64_t>(ranks.size());
+  const int parts = job.chunks;
+  Chunk block;
+  block.job = id;
+  block.ready = job.start;
+  if (job.collective == Collective::custom) {
+    for (std::size_t i = 0; i < job.custom.size(); ++i) {
+      const CustomChunk& custom = job.custom[i];
+      block.bytes = custom.bytes;
+      block.origins = custom.origins;
+      block.destinations = custom.destinations;
+      block.contributors = custom.contributors;
+      block.ready = std::max(job.start, custom.ready);
+      block.owner = custom.origins.empty() ? custom.destinations.front() : custom.origins.front();
+      block.slot = static_cast<std::int64_t>(i);
+      chunks.push_back(block);
+    }
+    return chunks;
+  }
+  if (job.collective == Collective::alltoallv) {
+    for (std::int64_t i = 0; i < n; ++i) {
+      const std::size_t row_begin = chunks.size();
+      for (std::int64_t j = 0; j < n; ++j) {
+        block.bytes = job.matrix[static_cast<std::size_t>(i)][static_cast<std::size_t>(j)];
+        if (i == j || block.bytes.value == 0) continue;
+        block.owner = ranks[static_cast<std::size_t>(i)];
+        block.origins = {block.owner};
+        block.destinations = {ranks[static_cast<std::size_t>(j)]};
+        cut_block(chunks, block, parts, static_cast<std::int64_t>(chunks.size() - row_begin));
+      }
+    }
+    return chunks;
+  }
+  block.bytes = block_bytes(job);
+  const NodeId root = ranks[static_cast<std::size_t>(job.root)];
+  switch (job.collective) {
+    case Collective::broadcast:
+      block.owner = root;
+      block.origins = {root};
+      block.destinations = without(ranks, root);
+      cut_block(chunks, block, parts, 0);
+      return chunks;
+    case Collective::reduce:
+      block.owner = root;
+      block.contributors = ranks;
+      block.destinations = {root};
+      cut_block(chunks, block, parts, 0);
+      return chunks;
+    case Collective::alltoall:
+      for (std::int64_t i = 0; i < n; ++i) {
+        for (std::int64_t j = 0; j < n; ++j) {
+          if (i == j) continue;
+          block.owner = ranks[static_cast<std::size_t>(i)];
+          block.origins = {block.owner};
+          block.destinations = {ranks[static_cast<std::size_t>(j)]};
+          cut_block(chunks, block, parts, j * parts);
+        }
+      }
+      return chunks;
+    default:
+      break;
+  }
+  // One block a rank.
+  for (std::int64_t i = 0; i < n; ++i) {
+    const NodeId rank = ranks[static_cast<std::size_t>(i)];
+    block.owner = rank;
+    switch (job.collective) {
+      case Collective::allgather:
+        block.origins = {rank};
+        block.destinations = without(ranks, rank);
+        break;
+      case Collective::reducescatter:
+        block.contributors = ranks;
+        block.destinations = {rank};
+        break;
+      case Collective::allreduce:
+        block.contributors = ranks;
+        block.destinations = ranks;
+        break;
+      case Collective::gather:
+        if (rank == root) continue;
+        block.origins = {rank};
+        block.destinations = {root};
+        break;
+      case Collective::scatter:
+        if (rank == root) continue;
+        block.owner = root;
+        block.origins = {root};
+        block.destinations = {rank};
+        break;
+      case Collective::sendrecv:
+        block.origins = {rank};
+        block.destinations = {ranks[static_cast<std::size_t>((i + 1) % n)]};
+        break;
+      default:
+        break;
+    }
+    cut_block(chunks, block, parts, job.collective == Collective::sendrecv ? 0 : i * parts);
+  }
+  return chunks;
+}
+
+Problem make_problem(Topology topology, std::vector<Job> jobs, Relays relays) {
+  Problem problem;
+  if (jobs.empty()) throw Error(ErrorCode::unreadable_input, "there is no job: name a collective or a jobs file");
+  std::unordered_set<std::string> names;
+  for (std::size_t i = 0; i < jobs.size(); ++i) {
+    const Job& job = jobs[i];
+    check_job(topology, job);
+    if (!names.insert(job.name).second) refuse(job, "another job has the same name: names must be unique");
+    for (Chunk& chunk : make_chunks(job, JobId(i))) problem.chunks.push_back(std::move(chunk));
+  }
+  problem.topology = std::move(topology);
+  problem.jobs = std::move(jobs);
+  problem.relays = relays;
+  return problem;
+}
+
+}  // namespace stellwerk

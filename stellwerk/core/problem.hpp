@@ -1,0 +1,39 @@
+// A problem: one topology, its jobs, and the chunks that follow from them.
+#pragma once
+
+#include <vector>
+
+#include "stellwerk/core/chunk.hpp"
+#include "stellwerk/core/job.hpp"
+#include "stellwerk/core/topology.hpp"
+
+namespace stellwerk {
+
+/// May GPUs that are in no job forward data?
+enum class Relays : std::uint8_t { all, members };
+
+/// Made by make_problem, then const; planners may assume that it is valid.
+struct Problem {
+  Topology topology;
+  std::vector<Job> jobs;
+  Relays relays = Relays::all;
+  IdVector<ChunkId, Chunk> chunks;
+
+  IdRange<ChunkId> chunk_ids() const { return IdRange<ChunkId>(chunks.size()); }
+  /// May node `id` receive a chunk of `job` that it does not want? Every relay and switch may; a GPU if it is in the
+  /// job, or, with Relays::all, always.
+  bool may_forward(NodeId id, JobId job) const;
+};
+
+/// The chunks of `job`. Block b cut into C chunks gives bytes that differ by at most one, larger first; a block of fewer
+/// than C bytes has fewer chunks. `slot` is the chunk's position in the owner's buffer, counted in chunks of C a block:
+/// allgather, allreduce, gather, reducescatter, scatter: rank of the block * C + k; alltoall: destination * C + k;
+/// broadcast, reduce, sendrecv: k; alltoallv: running number in the sender's row; custom: running number.
+std::vector<Chunk> make_chunks(const Job& job, JobId id);
+
+/// Validates the jobs against the topology and expands them. Throws Error(unreadable_input) naming the job and the
+/// field: ranks that are no GPU or repeated, fewer than two ranks, a root out of range, a matrix of the wrong shape,
+/// empty sizes, chunks without origin or destination, and the like.
+Problem make_problem(Topology topology, std::vector<Job> jobs, Relays relays = Relays::all);
+
+}  // namespace stellwerk
