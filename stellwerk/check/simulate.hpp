@@ -1,0 +1,27 @@
+// Replays a schedule the way an executor does: the order of sends per link and the data dependencies stay, the clock
+// does not. With the plan's own latencies and bandwidths this is the re-timing that every planner ends with.
+#pragma once
+
+#include <optional>
+
+#include "stellwerk/core/plan.hpp"
+
+namespace stellwerk {
+
+struct SimulateOptions {
+  /// Latencies and bandwidths to use instead of the problem's (same nodes and links). A send's rate is then scaled
+  /// down to what its links can carry.
+  const Topology* network = nullptr;
+};
+
+struct Simulation {
+  Schedule sends;                ///< in the order of the input, with new starts (and rates)
+  Time transfer_time;
+  std::vector<Time> job_finish;  ///< one a job
+};
+
+/// Precondition: `sends` is valid for `problem` (verify_sends), except that starts may be nominal as long as the order
+/// they imply is causal. With the problem's own network no send is later than in the input.
+Simulation simulate(const Problem& problem, const Schedule& sends, const SimulateOptions& options = {});
+
+}  // namespace stellwerk
