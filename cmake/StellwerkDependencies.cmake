@@ -1,0 +1,17 @@
+# The libraries Stellwerk builds on. scripts/setup installs them all.
+
+find_package(Threads REQUIRED)
+find_package(fmt REQUIRED)
+find_package(nlohmann_json REQUIRED)
+find_package(CLI11 REQUIRED)
+find_package(PkgConfig REQUIRED)
+pkg_check_modules(zstd REQUIRED IMPORTED_TARGET libzstd)
+include(StellwerkHighs)
+if(NOT highs_FOUND)
+  message(FATAL_ERROR "HiGHS 1.10 or newer is missing: run scripts/setup")
+endif()
+
+if(BUILD_TESTING)
+  find_package(GTest REQUIRED)
+  find_package(rapidcheck REQUIRED)
+endif()
