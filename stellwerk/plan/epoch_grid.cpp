@@ -1,0 +1,99 @@
+#include "stellwerk/plan/epoch_grid.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <set>
+
+#include "stellwerk/base/error.hpp"
+#include "stellwerk/base/wide.hpp"
+
+namespace stellwerk {
+namespace {
+
+std::int64_t divide_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+
+constexpr std::int64_t kDropBelow = 10;  // a latency under 1/10 of an epoch is dropped
+
+std::set<std::int64_t> chunk_sizes(const Problem& problem) {
+  std::set<std::int64_t> sizes;
+  for (const Chunk& chunk : problem.chunks) sizes.insert(chunk.bytes.value);
+  return sizes;
+}
+
+}  // namespace
+
+EpochGrid::EpochGrid(const Problem& problem, Time duration)
+    : topology_(&problem.topology), duration_(duration), latency_(problem.topology.links().size(), 0) {
+  for (const LinkId id : problem.topology.link_ids()) {
+    const Time latency = problem.topology.link(id).latency;
+    if (static_cast<Int128>(latency.ps) * kDropBelow >= duration.ps) {
+      latency_[id] = static_cast<int>(divide_up(latency.ps, duration.ps));
+    }
+  }
+}
+
+int EpochGrid::window(LinkId link, Bytes bytes) const {
+  const Time time = transmission_time(bytes, topology_->link(link).bandwidth);
+  return static_cast<int>(std::max<std::int64_t>(1, divide_up(time.ps, duration_.ps)));
+}
+
+double EpochGrid::share(LinkId link, Bytes bytes) const {
+  const Time time = transmission_time(bytes, topology_->link(link).bandwidth);
+  return static_cast<double>(time.ps) / (static_cast<double>(window(link, bytes)) * static_cast<double>(duration_.ps));
+}
+
+double EpochGrid::bytes_per_epoch(LinkId link) const {
+  return static_cast<double>(topology_->link(link).bandwidth.bytes_per_second) * duration_.seconds();
+}
+
+int EpochGrid::epoch_at_or_after(Time time) const { return static_cast<int>(divide_up(time.ps, duration_.ps)); }
+
+bool EpochGrid::exact(const Problem& problem) const {
+  for (const LinkId id : topology_->link_ids()) {
+    const Link& link = topology_->link(id);
+    if (link.latency.ps % duration_.ps != 0) return false;
+    for (const std::int64_t size : chunk_sizes(problem)) {
+      const Int128 numerator = static_cast<Int128>(size) * 1'000'000'000'000;
+      if (numerator % (static_cast<Int128>(link.bandwidth.bytes_per_second) * duration_.ps) != 0) return false;
+    }
+  }
+  return std::all_of(problem.chunks.begin(), problem.chunks.end(),
+                     [&](const Chunk& chunk) { return chunk.ready.ps % duration_.ps == 0; });
+}
+
+Time epoch_duration(const Problem& problem, const EpochChoice& choice, Time finest) {
+  const std::set<std::int64_t> sizes = chunk_sizes(problem);
+  if (sizes.empty() || problem.topology.links().empty()) return Time{1};
+  Bandwidth slowest = problem.topology.links().front().bandwidth;
+  Bandwidth fastest = slowest;
+  for (const Link& link : problem.topology.links()) {
+    slowest = std::min(slowest, link.bandwidth);
+    fastest = std::max(fastest, link.bandwidth);
+  }
+  const Time least = transmission_time(Bytes{*sizes.begin()}, fastest);
+  switch (choice.kind) {
+    case EpochChoice::Kind::fastest:
+      return least;
+    case EpochChoice::Kind::slowest:
+      return transmission_time(Bytes{*sizes.rbegin()}, slowest);
+    case EpochChoice::Kind::multiple:
+      return Time{std::max<std::int64_t>(1, static_cast<std::int64_t>(choice.multiple * static_cast<double>(least.ps)))};
+    case EpochChoice::Kind::explicit_time:
+      if (choice.duration.ps <= 0) throw Error(ErrorCode::usage, "an epoch must be longer than 0");
+      return choice.duration;
+    case EpochChoice::Kind::automatic:
+      break;
+  }
+  // The greatest common divisor of everything that happens, latencies that any grid of this size drops left out.
+  std::int64_t divisor = 0;
+  for (const Link& link : problem.topology.links()) {
+    if (static_cast<Int128>(link.latency.ps) * kDropBelow >= least.ps) divisor = std::gcd(divisor, link.latency.ps);
+    for (const std::int64_t size : sizes) {
+      divisor = std::gcd(divisor, transmission_time(Bytes{size}, link.bandwidth).ps);
+    }
+  }
+  for (const Chunk& chunk : problem.chunks) divisor = std::gcd(divisor, chunk.ready.ps);
+  return divisor >= finest.ps ? Time{divisor} : std::max(least, finest);
+}
+
+}  // namespace stellwerk
