@@ -16,6 +16,8 @@ const char* to_string(Certificate::Kind kind) {
       return "partition";
     case Certificate::Kind::chunk_cut:
       return "chunk_cut";
+    case Certificate::Kind::dynamic_cut:
+      return "dynamic_cut";
   }
   return "none";
 }

@@ -13,14 +13,16 @@
 
 namespace stellwerk {
 
-/// What a lower bound rests on, so that anybody can recompute it (docs/formats.md, "Certificates").
+/// What a lower bound rests on, so that anybody can recompute it (docs/certificates.md).
 struct Certificate {
-  enum class Kind : std::uint8_t { none, cut, metric, latency, partition, chunk_cut };
+  enum class Kind : std::uint8_t { none, cut, metric, latency, partition, chunk_cut, dynamic_cut };
   Kind kind = Kind::none;
-  std::vector<NodeId> set;                  ///< cut, chunk_cut: the nodes entered
-  std::optional<NodeId> target;             ///< cut, chunk_cut, latency; absent: any destination in the set
+  std::vector<NodeId> set;                  ///< cut, chunk_cut, dynamic_cut: the nodes entered
+  std::optional<NodeId> target;             ///< cuts, latency; absent: any destination in the set
+  std::vector<NodeId> from;                 ///< chunk_cut, dynamic_cut: only chunks from here; empty: absent
+  std::vector<NodeId> to;                   ///< chunk_cut, dynamic_cut: only chunks for these; empty: absent
   std::vector<std::int64_t> lengths;        ///< metric: one a link
-  std::optional<ChunkId> chunk;             ///< latency
+  std::optional<ChunkId> chunk;             ///< latency; chunk_cut: only chunks of at least its size
   std::vector<std::vector<NodeId>> parts;   ///< partition
 
   friend bool operator==(const Certificate&, const Certificate&) = default;
