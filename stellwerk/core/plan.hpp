@@ -58,6 +58,29 @@ struct EpochRecord {
   friend bool operator==(const EpochRecord&, const EpochRecord&) = default;
 };
 
+/// Sizes and rates of one job, or of all jobs together. What makes no sense is absent.
+struct Figures {
+  std::optional<Bytes> size_bytes;             ///< effective size, the larger side of the collective
+  std::optional<Bytes> output_bytes;           ///< of the rank that gets most
+  std::optional<Bytes> output_bytes_smallest;  ///< of the rank that gets least, where they differ
+  std::optional<double> algbw;                 ///< bytes per second
+  std::optional<double> busbw;                 ///< bytes per second
+
+  friend bool operator==(const Figures&, const Figures&) = default;
+};
+
+/// What a plan file says beside what it must say: figures that follow from the rest. `derive_metrics`
+/// (core/metrics.hpp) computes them; a reader keeps what the file says, so that the verifier can compare the two.
+struct RecordedMetrics {
+  std::optional<double> gap;
+  std::optional<double> gap_chunked;
+  Figures total;
+  std::optional<std::int64_t> chunks_per_block;  ///< plans of one job
+  std::vector<Figures> jobs;                     ///< one a job
+
+  friend bool operator==(const RecordedMetrics&, const RecordedMetrics&) = default;
+};
+
 /// The `result` object of a plan file.
 struct Result {
   Time transfer_time;
@@ -73,6 +96,7 @@ struct Result {
   double solver_time_s = 0;
   double core_seconds = 0;
   std::int64_t peak_rss_bytes = 0;
+  std::optional<RecordedMetrics> recorded;  ///< as read from a file; writers derive these figures afresh
 
   friend bool operator==(const Result&, const Result&) = default;
 };
