@@ -1,5 +1,5 @@
-// The only way to a solver: a sparse linear model, options, and a solution. The solver is HiGHS; highs.cpp is the one
-// file that knows it.
+// The only way to a solver: a sparse linear model, options, and a solution. The solver is HiGHS;
+// highs.cpp is the one file that knows it.
 #pragma once
 
 #include <functional>
@@ -32,8 +32,11 @@ class Model {
   Sense sense = Sense::minimise;
 
   /// Names are optional; they appear in exported models only.
-  Variable add_variable(double lower, double upper, double cost, bool integer = false, std::string name = "");
-  Variable add_binary(double cost = 0, std::string name = "") { return add_variable(0, 1, cost, true, std::move(name)); }
+  Variable add_variable(double lower, double upper, double cost, bool integer = false,
+                        std::string name = "");
+  Variable add_binary(double cost = 0, std::string name = "") {
+    return add_variable(0, 1, cost, true, std::move(name));
+  }
   /// Terms of one variable are summed. Use -kInfinity / kInfinity for one-sided rows.
   Row add_row(double lower, double upper, std::span<const Term> terms, std::string name = "");
 
@@ -72,25 +75,25 @@ class Model {
 enum class Method {
   automatic,  ///< what the solver prefers
   simplex,
-  interior_point,           ///< with crossover
+  interior_point,  ///< with crossover
   interior_point_no_crossover,
-  first_order,              ///< pdlp: inexact; confirm what matters
+  first_order,  ///< pdlp: inexact; confirm what matters
 };
 
 struct SolveOptions {
   StopCondition stop;
-  double relative_gap = 0;          ///< integer models: stop when the incumbent is this close to the bound
-  int threads = 1;                  ///< process-global in HiGHS: the first call decides
+  double relative_gap = 0;  ///< integer models: stop when the incumbent is this close to the bound
+  int threads = 1;          ///< process-global in HiGHS: the first call decides
   Method method = Method::automatic;
-  bool relax = false;               ///< treat every variable as continuous
-  std::vector<double> hint;         ///< a complete integer starting solution; empty: none
+  bool relax = false;        ///< treat every variable as continuous
+  std::vector<double> hint;  ///< a complete integer starting solution; empty: none
   /// Called now and then with (incumbent objective or NaN, proven bound).
   std::function<void(double, double)> on_progress;
 };
 
 enum class Status {
-  optimal,      ///< within the gap, proven
-  feasible,     ///< stopped by a limit, with a solution
+  optimal,   ///< within the gap, proven
+  feasible,  ///< stopped by a limit, with a solution
   infeasible,
   unbounded,
   no_solution,  ///< stopped by a limit before any solution
@@ -101,24 +104,31 @@ const char* to_string(Status status);
 struct Solution {
   Status status = Status::no_solution;
   Limit limit = Limit::none;
-  std::vector<double> values;       ///< one a variable; empty without a solution
-  std::vector<double> row_duals;    ///< continuous models solved by simplex or ipm; else empty
+  std::vector<double> values;  ///< one a variable; empty without a solution
+  /// Continuous models solved by simplex or ipm, else empty: by how much the objective grows when
+  /// the side of the row that is tight grows by one.
+  std::vector<double> row_duals;
   double objective = 0;
-  double bound = 0;                 ///< proven by the solver (dual bound)
+  double bound = 0;  ///< proven by the solver (dual bound)
 
   bool has_values() const { return !values.empty(); }
 };
 
-/// Deterministic for equal input unless a limit strikes. Integer variables come back rounded to integers, and the
-/// rounded point is checked against the rows. Throws Error(internal) when the solver refuses the model.
+/// Deterministic for equal input unless a limit strikes. Integer variables come back rounded to
+/// integers, and the rounded point is checked against the rows. Throws Error(internal) when the
+/// solver refuses the model.
 Solution solve(const Model& model, const SolveOptions& options = {});
 
-/// Writes the model for other solvers; the format follows the ending, .mps or .lp. Throws Error(usage) otherwise,
-/// Error(unreadable_input) when the file cannot be written.
+/// Writes the model for other solvers; the format follows the ending, .mps or .lp. Throws
+/// Error(usage) otherwise, Error(unreadable_input) when the file cannot be written.
 void write_model(const Model& model, const std::string& path);
 
-/// Reads a solution file as HiGHS, CBC or SCIP write it ("name value" lines among others); variables that are not
-/// named are 0. Throws Error(unreadable_input) naming file and line.
+/// Reads an .mps or .lp file; a constant in the objective is dropped. Throws
+/// Error(unreadable_input) naming the file.
+Model read_model(const std::string& path);
+
+/// Reads a solution file as HiGHS, CBC or SCIP write it ("name value" lines among others);
+/// variables that are not named are 0. Throws Error(unreadable_input) naming file and line.
 std::vector<double> read_solution(const Model& model, const std::string& path);
 
 }  // namespace stellwerk::lp
