@@ -1,0 +1,309 @@
+// Tree routing by insertion.
+//
+// Problem: given the time-expanded network that is left over by the chunks already placed, find a tree that brings one
+// more chunk from its holders to all its destinations early without wasting scarce links.
+// Idea: Dijkstra over hops, where a hop's cost is its earliest start in the timelines plus what it takes, and the key is
+// the arrival plus lambda times the link time that the hop occupies (lambda > 0 keeps chunks off slow links that others
+// need; without it copying switches are wasted). A destination that is popped is fixed at once, with the path that leads
+// to it, and becomes a further source: the tree grows as in Prim's and Takahashi-Matsuyama's Steiner heuristics. Nodes
+// that do not want the chunk carry tentative labels only and cost nothing unless a destination lies behind them.
+// At a copying switch a hop may join an earlier send of the same chunk whose other links are free, and a new send may
+// wait a little so that all wanting receivers behind the switch get it at once.
+// Guarantee: the sends are valid and causal; no optimality. Cost: one heap operation and one timeline query per hop and
+// chunk, re-queued when another reservation came between.
+// Held to its word by: plan/search_test.cpp, tests/conformance.
+#include "stellwerk/plan/insertion.hpp"
+
+#include <algorithm>
+#include <set>
+
+namespace stellwerk {
+
+Insertion::Insertion(const Problem& problem, const Routes& routes, Rng& rng)
+    : problem_(problem),
+      topology_(problem.topology),
+      routes_(routes),
+      rng_(rng),
+      reservations_(problem.topology),
+      sends_(problem.chunks.size()),
+      finish_(problem.chunks.size(), Time{0}),
+      labels_(problem.topology.nodes().size()),
+      wanted_(problem.topology.nodes().size(), 0),
+      may_forward_(problem.topology.nodes().size(), 1) {
+  for (const Node& node : topology_.nodes()) multicast_ = multicast_ || node.multicast;
+}
+
+Time Insertion::makespan() const {
+  return finish_.empty() ? Time{0} : *std::max_element(finish_.begin(), finish_.end());
+}
+
+Schedule Insertion::schedule() const {
+  Schedule all;
+  for (const auto& sends : sends_) all.insert(all.end(), sends.begin(), sends.end());
+  sort_sends(topology_, all);
+  return all;
+}
+
+void Insertion::clear() {
+  reservations_.clear();
+  for (auto& sends : sends_) sends.clear();
+  std::fill(finish_.begin(), finish_.end(), Time{0});
+}
+
+void Insertion::remove(ChunkId chunk) {
+  for (const Send& send : sends_[chunk]) {
+    reservations_.footprint(send, scratch_);
+    reservations_.remove(scratch_, send.start);
+  }
+  sends_[chunk].clear();
+  finish_[chunk] = Time{0};
+}
+
+void Insertion::restore(ChunkId chunk, std::vector<Send> sends) {
+  const Chunk& what = problem_.chunks[chunk];
+  Time finish{0};
+  for (const Send& send : sends) {
+    reservations_.footprint(send, scratch_);
+    reservations_.add(scratch_, send.start);
+    const SendTiming times = timing(topology_, send);
+    for (std::size_t i = 0; i < times.leaves.size(); ++i) {
+      if (std::find(what.destinations.begin(), what.destinations.end(), times.leaves[i]) != what.destinations.end()) {
+        finish = std::max(finish, send.start + times.arrival[i]);
+      }
+    }
+  }
+  sends_[chunk] = std::move(sends);
+  finish_[chunk] = finish;
+}
+
+Time Insertion::insert(ChunkId chunk, const InsertionStyle& style) {
+  const Chunk& what = problem_.chunks[chunk];
+  chunk_ = chunk;
+  bytes_ = what.bytes;
+  auto& durations = durations_[bytes_.value];
+  if (durations.empty()) {
+    durations.reserve(routes_.size());
+    for (const HopId id : routes_.hop_ids()) durations.push_back(transmission_time(bytes_, routes_.hop(id).bandwidth));
+  }
+  duration_ = &durations;
+  if (forward_job_ != what.job) {
+    forward_job_ = what.job;
+    if (problem_.relays == Relays::members) {
+      for (const NodeId id : topology_.node_ids()) {
+        may_forward_[id] = static_cast<char>(topology_.node(id).kind != NodeKind::gpu);
+      }
+      for (const NodeId id : problem_.jobs[what.job.index()].ranks) may_forward_[id] = 1;
+    }
+  }
+  std::fill(labels_.begin(), labels_.end(), Label{});
+  std::fill(wanted_.begin(), wanted_.end(), 0);
+  missing_ = 0;
+  for (const NodeId id : what.destinations) {
+    if (std::find(what.origins.begin(), what.origins.end(), id) == what.origins.end()) {
+      wanted_[id] = 1;
+      ++missing_;
+    }
+  }
+  queue_.clear();
+  fresh_.clear();
+  finish_[chunk] = what.ready;
+  for (const NodeId id : what.origins) {
+    labels_[id] = {Mark::held, what.ready, 0, HopId{}};
+    fresh_.push_back(id);
+  }
+  while (true) {
+    for (std::size_t i = 0; i < fresh_.size(); ++i) push_hops(fresh_[i], style);
+    fresh_.clear();
+    if (missing_ == 0) return finish_[chunk];
+    if (queue_.empty()) return finish_[chunk] = Time::max();
+    std::pop_heap(queue_.begin(), queue_.end());
+    Entry entry = queue_.back();
+    queue_.pop_back();
+    const Hop& hop = routes_.hop(entry.hop);
+    Label& target = labels_[hop.to];
+    if (target.mark != Mark::untouched) continue;
+    const Placement now = place(entry.hop, labels_[hop.from].arrival);
+    if (now.start > entry.start) {  // another reservation came between: queue again
+      entry.key += (now.start - entry.start).ps;
+      entry.start = now.start;
+      queue_.push_back(entry);
+      std::push_heap(queue_.begin(), queue_.end());
+      continue;
+    }
+    if (wanted_[hop.to] == 0) {
+      const std::int64_t extra = labels_[hop.from].mark == Mark::tentative ? labels_[hop.from].extra : 0;
+      target = {Mark::tentative, now.arrival, extra + penalty(entry.hop, style), entry.hop};
+      push_hops(hop.to, style);
+      continue;
+    }
+    // A destination: fix the path that leads to it, from the last holder on.
+    std::vector<HopId> path{entry.hop};
+    for (NodeId node = hop.from; labels_[node].mark == Mark::tentative; node = routes_.hop(labels_[node].parent).from) {
+      path.push_back(labels_[node].parent);
+    }
+    std::reverse(path.begin(), path.end());
+    for (const HopId step : path) {
+      const NodeId from = routes_.hop(step).from;
+      if (labels_[routes_.hop(step).to].mark == Mark::held) continue;  // a joint multicast got there first
+      const Placement placement = place(step, labels_[from].arrival);
+      if (placement.shared >= 0 || !multicast_ || !commit_multicast(step, placement.start, style)) {
+        commit(step, placement);
+      }
+    }
+  }
+}
+
+std::int64_t Insertion::penalty(HopId hop, const InsertionStyle& style) {
+  std::int64_t result = 0;
+  if (style.occupancy_quarters > 0) {
+    std::int64_t occupied = 0;
+    for (const LinkId id : routes_.hop(hop).links) {
+      // Time of the link itself: what a fast link is kept from doing counts less.
+      occupied += (*duration_)[hop].ps / std::max<std::int64_t>(1, topology_.link(id).bandwidth.bytes_per_second /
+                                                                       routes_.hop(hop).bandwidth.bytes_per_second);
+    }
+    result = occupied * style.occupancy_quarters / 4;
+  }
+  if (style.noise.ps > 0) result += static_cast<std::int64_t>(rng_.below(static_cast<std::uint64_t>(style.noise.ps)));
+  return result;
+}
+
+void Insertion::push_hops(NodeId node, const InsertionStyle& style) {
+  const Label& label = labels_[node];
+  const std::int64_t extra = label.mark == Mark::tentative ? label.extra : 0;
+  for (const HopId id : routes_.out(node)) {
+    const NodeId to = routes_.hop(id).to;
+    if (labels_[to].mark != Mark::untouched) continue;
+    if (wanted_[to] == 0 && may_forward_[to] == 0) continue;
+    const Placement placement = place(id, label.arrival);
+    queue_.push_back({placement.arrival.ps + extra + penalty(id, style), id, placement.start});
+    std::push_heap(queue_.begin(), queue_.end());
+  }
+}
+
+void Insertion::hop_footprint(HopId hop, Footprint& result) {
+  const Hop& h = routes_.hop(hop);
+  const Time duration = (*duration_)[hop];
+  const std::int64_t rate = h.bandwidth.bytes_per_second;
+  result.clear();
+  Time offset{0};
+  for (const LinkId id : h.links) {
+    result.push_back({reservations_.link(id), offset, duration, rate});
+    offset += topology_.link(id).latency;
+  }
+  if (const int cap = reservations_.injection(h.from); cap >= 0) result.push_back({cap, Time{0}, duration, rate});
+  if (const int cap = reservations_.ejection(h.to); cap >= 0) result.push_back({cap, offset, duration, rate});
+}
+
+Insertion::Placement Insertion::place(HopId hop, Time available) {
+  hop_footprint(hop, scratch_);
+  const Time own = reservations_.earliest(scratch_, available);
+  Placement best{own, own + routes_.hop(hop).latency + (*duration_)[hop], -1};
+  if (!multicast_ || routes_.hop(hop).links.size() < 2 || labels_[routes_.hop(hop).from].mark != Mark::held) return best;
+  Send extended;
+  Footprint branch;
+  const auto& mine = sends_[chunk_];
+  for (std::size_t i = 0; i < mine.size(); ++i) {
+    if (mine[i].start >= best.start || mine[i].links.front() != routes_.hop(hop).links.front()) continue;
+    if (!try_branch(hop, mine[i], extended, branch) || !reservations_.fits(branch, mine[i].start)) continue;
+    const Time arrival = mine[i].start + routes_.hop(hop).latency + transmission_time(bytes_, mine[i].rate);
+    if (arrival <= best.arrival) best = {mine[i].start, arrival, static_cast<int>(i)};
+  }
+  return best;
+}
+
+bool Insertion::try_branch(HopId hop, const Send& send, Send& extended, Footprint& branch) const {
+  // Walk the common first links; where the hop leaves the tree there must be a copying switch, and the rest must be new.
+  const std::vector<LinkId>& links = routes_.hop(hop).links;
+  std::size_t common = 0;
+  while (common < links.size() && std::find(send.links.begin(), send.links.end(), links[common]) != send.links.end()) {
+    ++common;
+  }
+  if (common == 0 || common == links.size()) return false;
+  const NodeId fork = topology_.link(links[common]).from;
+  if (!topology_.node(fork).multicast) return false;
+  Time offset{0};
+  for (std::size_t i = 0; i < common; ++i) offset += topology_.link(links[i]).latency;
+  const Time duration = transmission_time(bytes_, send.rate);
+  const std::int64_t rate = send.rate.bytes_per_second;
+  branch.clear();
+  extended = send;
+  for (std::size_t i = common; i < links.size(); ++i) {
+    const Link& link = topology_.link(links[i]);
+    if (link.bandwidth < send.rate) return false;
+    for (const LinkId other : send.links) {
+      if (topology_.link(other).to == link.to) return false;
+    }
+    branch.push_back({reservations_.link(links[i]), offset, duration, rate});
+    offset += link.latency;
+    extended.links.push_back(links[i]);
+  }
+  const NodeId to = routes_.hop(hop).to;
+  if (const int cap = reservations_.ejection(to); cap >= 0) branch.push_back({cap, offset, duration, rate});
+  if (const int cap = reservations_.groups(fork); cap >= 0) {
+    int outgoing = 0;
+    Time at_fork{0};
+    for (std::size_t i = 0; i < common; ++i) at_fork += topology_.link(links[i]).latency;
+    for (const LinkId other : send.links) outgoing += topology_.link(other).from == fork ? 1 : 0;
+    if (outgoing == 1) branch.push_back({cap, at_fork, duration, 1});
+  }
+  return true;
+}
+
+void Insertion::hold(NodeId node, Time arrival) {
+  labels_[node] = {Mark::held, arrival, 0, HopId{}};
+  fresh_.push_back(node);
+  if (wanted_[node] != 0) {
+    --missing_;
+    finish_[chunk_] = std::max(finish_[chunk_], arrival);
+  }
+}
+
+void Insertion::commit(HopId hop, Placement placement) {
+  const Hop& h = routes_.hop(hop);
+  std::vector<Send>& mine = sends_[chunk_];
+  if (placement.shared >= 0) {
+    Send extended;
+    Footprint branch;
+    try_branch(hop, mine[static_cast<std::size_t>(placement.shared)], extended, branch);
+    reservations_.add(branch, placement.start);
+    mine[static_cast<std::size_t>(placement.shared)] = std::move(extended);
+  } else {
+    hop_footprint(hop, scratch_);
+    reservations_.add(scratch_, placement.start);
+    mine.push_back({chunk_, Op::copy, placement.start, h.bandwidth, h.links, Bytes{0}, bytes_});
+  }
+  hold(h.to, placement.arrival);
+}
+
+bool Insertion::commit_multicast(HopId hop, Time start, const InsertionStyle& style) {
+  const Hop& h = routes_.hop(hop);
+  if (h.links.size() < 2) return false;
+  // Join every wanting receiver whose hop begins with the same link, forks at copying switches only and is as fast.
+  Send send{chunk_, Op::copy, start, h.bandwidth, h.links, Bytes{0}, bytes_};
+  Footprint branch;
+  Send extended;
+  std::set<NodeId> reached{h.to};
+  for (const HopId id : routes_.out(h.from)) {
+    const Hop& other = routes_.hop(id);
+    if (other.links.size() < 2 || other.links.front() != h.links.front()) continue;
+    if (reached.contains(other.to) || wanted_[other.to] == 0 || labels_[other.to].mark == Mark::held) continue;
+    if (!try_branch(id, send, extended, branch)) continue;
+    send = extended;
+    reached.insert(other.to);
+  }
+  if (reached.size() < 2) return false;
+  reservations_.footprint(send, scratch_);
+  const Time joint = reservations_.earliest(scratch_, start);
+  const std::int64_t patience =
+      (*duration_)[hop].ps * style.wait_quarters / 4 * static_cast<std::int64_t>(reached.size());
+  if ((joint - start).ps > patience) return false;
+  send.start = joint;
+  reservations_.add(scratch_, joint);
+  const SendTiming times = timing(topology_, send);
+  for (std::size_t i = 0; i < times.leaves.size(); ++i) hold(times.leaves[i], joint + times.arrival[i]);
+  sends_[chunk_].push_back(std::move(send));
+  return true;
+}
+
+}  // namespace stellwerk
