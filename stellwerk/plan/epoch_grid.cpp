@@ -1,6 +1,7 @@
 #include "stellwerk/plan/epoch_grid.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 #include <set>
 
@@ -20,21 +21,58 @@ std::set<std::int64_t> chunk_sizes(const Problem& problem) {
   return sizes;
 }
 
+/// For each switch the smallest switch that it is connected to by links between switches.
+IdVector<NodeId, NodeId> switch_regions(const Topology& topology) {
+  IdVector<NodeId, NodeId> region(topology.nodes().size());
+  for (const NodeId id : topology.node_ids()) region[id] = id;
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (const Link& link : topology.links()) {
+      if (topology.stores(link.from) || topology.stores(link.to)) continue;
+      const NodeId least = std::min(region[link.from], region[link.to]);
+      changed = changed || region[link.from] != least || region[link.to] != least;
+      region[link.from] = region[link.to] = least;
+    }
+  }
+  return region;
+}
+
 }  // namespace
 
 EpochGrid::EpochGrid(const Problem& problem, Time duration)
-    : topology_(&problem.topology), duration_(duration), latency_(problem.topology.links().size(), 0) {
-  for (const LinkId id : problem.topology.link_ids()) {
-    const Time latency = problem.topology.link(id).latency;
-    if (static_cast<Int128>(latency.ps) * kDropBelow >= duration.ps) {
-      latency_[id] = static_cast<int>(divide_up(latency.ps, duration.ps));
+    : topology_(&problem.topology),
+      duration_(duration),
+      speed_(problem.topology.links().size()),
+      latency_(problem.topology.links().size(), 0) {
+  const Topology& topology = problem.topology;
+  const IdVector<NodeId, NodeId> region = switch_regions(topology);
+  IdVector<NodeId, Bandwidth> slowest(topology.nodes().size(), Bandwidth{std::numeric_limits<std::int64_t>::max()});
+  for (const Link& link : topology.links()) {
+    for (const NodeId end : {link.from, link.to}) {
+      if (!topology.stores(end)) slowest[region[end]] = std::min(slowest[region[end]], link.bandwidth);
     }
+  }
+  for (const LinkId id : topology.link_ids()) {
+    const Link& link = topology.link(id);
+    speed_[id] = link.bandwidth;
+    for (const NodeId end : {link.from, link.to}) {
+      if (!topology.stores(end)) speed_[id] = slowest[region[end]];
+    }
+    if (static_cast<Int128>(link.latency.ps) * kDropBelow >= duration.ps) {
+      latency_[id] = static_cast<int>(divide_up(link.latency.ps, duration.ps));
+    }
+    if (!topology.stores(link.from) && !topology.stores(link.to)) latency_[id] = std::max(latency_[id], 1);
   }
 }
 
 int EpochGrid::window(LinkId link, Bytes bytes) const {
-  const Time time = transmission_time(bytes, topology_->link(link).bandwidth);
+  const Time time = transmission_time(bytes, speed_[link]);
   return static_cast<int>(std::max<std::int64_t>(1, divide_up(time.ps, duration_.ps)));
+}
+
+int EpochGrid::transit(LinkId link, Bytes bytes) const {
+  const bool stored = topology_->stores(topology_->link(link).to);
+  return latency_[link] + (stored ? window(link, bytes) : 0);
 }
 
 double EpochGrid::share(LinkId link, Bytes bytes) const {

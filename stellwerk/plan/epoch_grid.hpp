@@ -9,9 +9,12 @@
 
 namespace stellwerk {
 
-/// Time in units of `duration`. A chunk that enters link e in epoch k occupies it for window(e, bytes) epochs and can be
-/// used at the head from the start of epoch k + window + latency(e) on (at a switch: is passed on in that epoch).
-/// A latency below a tenth of an epoch is dropped, as in TE-CCL; others are rounded up. Re-timing restores them.
+/// Time in units of `duration`. A chunk that enters link e in epoch k occupies it for window(e, bytes) epochs. A GPU or
+/// relay at the head can use it from the start of epoch k + latency(e) + window(e, bytes) on; a switch passes it on in
+/// epoch k + latency(e) (cut-through). Links that meet at switches run at the speed of the slowest of them, so that a
+/// send has one window on all its links; other links keep their own speed.
+/// A latency below a tenth of an epoch is dropped, as in TE-CCL; others are rounded up, and between switches it is at
+/// least one epoch, so that no cycle of switches feeds itself. Re-timing restores all of this to continuous time.
 class EpochGrid {
  public:
   EpochGrid(const Problem& problem, Time duration);
@@ -19,6 +22,8 @@ class EpochGrid {
   Time duration() const { return duration_; }
   int latency(LinkId link) const { return latency_[link]; }
   int window(LinkId link, Bytes bytes) const;
+  /// Epochs from entering the link until the head can send the chunk on.
+  int transit(LinkId link, Bytes bytes) const;
   /// Fraction of the link that the chunk uses in each epoch of its window: at most 1.
   double share(LinkId link, Bytes bytes) const;
   /// Bytes that the link carries in one epoch (fluid).
@@ -31,6 +36,7 @@ class EpochGrid {
  private:
   const Topology* topology_;
   Time duration_;
+  IdVector<LinkId, Bandwidth> speed_;  ///< of the send that uses the link: see the class comment
   IdVector<LinkId, int> latency_;
 };
 
