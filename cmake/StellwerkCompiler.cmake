@@ -12,6 +12,10 @@ endif()
 string(REGEX REPLACE "[/-]DNDEBUG" "" CMAKE_CXX_FLAGS_RELEASE "${CMAKE_CXX_FLAGS_RELEASE}")
 
 add_compile_options(-Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor)
+if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+  # Any std::stable_sort of libstdc++ 12 draws this warning from clang 19.
+  add_compile_options(-Wno-deprecated-declarations)
+endif()
 
 set(STELLWERK_SANITIZE "" CACHE STRING "Sanitizers to build with, for example address,undefined")
 if(STELLWERK_SANITIZE)
