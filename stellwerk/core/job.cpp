@@ -6,7 +6,9 @@
 namespace stellwerk {
 namespace {
 
-Bytes divide_up(Bytes size, std::int64_t parts) { return {(size.value + parts - 1) / parts}; }
+Bytes divide_up(Bytes size, std::int64_t parts) {
+  return {size.value / parts + (size.value % parts != 0 ? 1 : 0)};
+}
 
 std::int64_t rank_count(const Job& job) { return static_cast<std::int64_t>(job.ranks.size()); }
 

@@ -5,12 +5,61 @@
 #include <unordered_set>
 
 #include "stellwerk/base/error.hpp"
+#include "stellwerk/base/wide.hpp"
 
 namespace stellwerk {
 namespace {
 
 [[noreturn]] void refuse(const Job& job, const std::string& message) {
   throw Error(ErrorCode::unreadable_input, "job '" + job.name + "': " + message);
+}
+
+/// No start or ready time is later: 10^6 s, in ps.
+constexpr Time kLatest{std::int64_t{1'000'000} * 1'000'000 * 1'000'000};
+constexpr Int128 kMostBytes = Int128{1} << 60;
+constexpr std::int64_t kMostChunks = 50'000'000;
+
+/// How much a job asks for, counted before anything is expanded.
+struct Demand {
+  Int128 moved = 0;  ///< bytes times places where they are wanted or come from
+  Int128 chunks = 0;
+};
+
+/// Precondition: the job is valid but perhaps too large.
+Demand demand_of(const Job& job) {
+  const auto n = static_cast<Int128>(job.ranks.size());
+  Demand result;
+  switch (job.collective) {
+    case Collective::custom:
+      for (const CustomChunk& chunk : job.custom) {
+        const std::size_t places =
+            chunk.origins.size() + chunk.contributors.size() + chunk.destinations.size();
+        result.moved += static_cast<Int128>(chunk.bytes.value) * static_cast<Int128>(places);
+      }
+      result.chunks = static_cast<Int128>(job.custom.size());
+      return result;
+    case Collective::alltoallv:
+      for (const std::vector<Bytes>& row : job.matrix) {
+        for (const Bytes bytes : row) {
+          result.moved += 2 * static_cast<Int128>(bytes.value);
+          result.chunks += std::min<Int128>(job.chunks, bytes.value);
+        }
+      }
+      return result;
+    case Collective::broadcast:
+    case Collective::reduce:
+      result.chunks = std::min<Int128>(job.chunks, job.size.value);
+      break;
+    case Collective::alltoall:
+      result.chunks = n * n * job.chunks;
+      break;
+    default:
+      result.chunks = n * job.chunks;
+  }
+  // No collective moves more than its whole buffer between every pair, nor rounds up by more than
+  // a byte a pair.
+  result.moved = 2 * n * (job.size.value + n);
+  return result;
 }
 
 void check_nodes(const Topology& topology, const Job& job, const std::vector<NodeId>& nodes, const std::string& what) {
@@ -35,6 +84,9 @@ void check_custom(const Topology& topology, const Job& job) {
     const std::string place = "chunk " + std::to_string(i);
     if (chunk.bytes.value <= 0) refuse(job, place + ": bytes must be positive");
     if (chunk.ready.ps < 0) refuse(job, place + ": ready is negative");
+    if (chunk.ready > kLatest) {
+      refuse(job, place + ": a ready time of more than 10^6 s is surely a wrong unit");
+    }
     if (chunk.origins.empty() == chunk.contributors.empty()) {
       refuse(job, place + ": give either origins, or contributors for a reduction");
     }
@@ -72,27 +124,6 @@ void check_matrix(const Job& job) {
   if (!any) refuse(job, "bytes asks for no transfer between different ranks");
 }
 
-void check_job(const Topology& topology, const Job& job) {
-  check_nodes(topology, job, job.ranks, "ranks");
-  if (job.ranks.size() < 2 && job.collective != Collective::custom) {
-    refuse(job, "a collective needs at least two ranks, " + std::to_string(job.ranks.size()) + " given");
-  }
-  if (job.start.ps < 0) refuse(job, "start is negative");
-  if (job.weight < 1) refuse(job, "weight must be at least 1");
-  if (job.chunks < 1) refuse(job, "chunks must be at least 1");
-  if (job.root < 0 || static_cast<std::size_t>(job.root) >= std::max<std::size_t>(job.ranks.size(), 1)) {
-    refuse(job, "root " + std::to_string(job.root) + " is not a position in the list of " +
-                    std::to_string(job.ranks.size()) + " ranks");
-  }
-  if (job.collective == Collective::custom) {
-    check_custom(topology, job);
-  } else if (job.collective == Collective::alltoallv) {
-    check_matrix(job);
-  } else if (job.size.value <= 0) {
-    refuse(job, "size must be positive");
-  }
-}
-
 std::vector<NodeId> without(const std::vector<NodeId>& ranks, NodeId node) {
   std::vector<NodeId> result;
   result.reserve(ranks.size());
@@ -115,6 +146,63 @@ void cut_block(std::vector<Chunk>& chunks, const Chunk& block, int parts, std::i
 }
 
 }  // namespace
+
+void check_job(const Topology& topology, const Job& job) {
+  if (job.name.empty()) refuse(job, "the job has no name: give it one");
+  for (const char c : job.name) {
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
+      refuse(job, "the name contains a control character: remove it");
+    }
+  }
+  check_nodes(topology, job, job.ranks, "ranks");
+  if (job.ranks.size() < 2 && job.collective != Collective::custom) {
+    refuse(job, "a collective needs at least two ranks, " + std::to_string(job.ranks.size()) + " given");
+  }
+  if (job.start.ps < 0) refuse(job, "start is negative");
+  if (job.start > kLatest) refuse(job, "a start after more than 10^6 s is surely a wrong unit");
+  if (job.weight < 1) refuse(job, "weight must be at least 1");
+  if (job.chunks < 1) refuse(job, "chunks must be at least 1");
+  if (job.root < 0 || static_cast<std::size_t>(job.root) >= std::max<std::size_t>(job.ranks.size(), 1)) {
+    refuse(job, "root " + std::to_string(job.root) + " is not a position in the list of " +
+                    std::to_string(job.ranks.size()) + " ranks");
+  }
+  if (job.collective == Collective::custom) {
+    check_custom(topology, job);
+  } else if (job.collective == Collective::alltoallv) {
+    check_matrix(job);
+  } else if (job.size.value <= 0) {
+    refuse(job, "size must be positive");
+  }
+  // Sizes are bounded so that sums over chunks and nodes stay within 64 bits, and numbers of chunks
+  // so that the list of them fits into memory.
+  const Demand demand = demand_of(job);
+  if (demand.moved > kMostBytes) refuse(job, "asks for more than 2^60 bytes in all: lower the size");
+  if (demand.chunks > kMostChunks) {
+    refuse(job, "is cut into more than " + std::to_string(kMostChunks) + " chunks: lower chunks");
+  }
+}
+
+void check_jobs(const Topology& topology, const std::vector<Job>& jobs) {
+  if (jobs.empty()) {
+    throw Error(ErrorCode::unreadable_input, "there is no job: name a collective or a jobs file");
+  }
+  std::unordered_set<std::string> names;
+  Demand total;
+  for (const Job& job : jobs) {
+    check_job(topology, job);
+    if (!names.insert(job.name).second) {
+      refuse(job, "another job has the same name: names must be unique");
+    }
+    const Demand demand = demand_of(job);
+    total.moved += demand.moved;
+    total.chunks += demand.chunks;
+  }
+  if (total.moved > kMostBytes || total.chunks > kMostChunks) {
+    throw Error(ErrorCode::unreadable_input,
+                "the jobs together ask for more than 2^60 bytes or " + std::to_string(kMostChunks) +
+                    " chunks: plan them apart");
+  }
+}
 
 bool Problem::may_forward(NodeId id, JobId job) const {
   if (relays == Relays::all || topology.node(id).kind != NodeKind::gpu) return true;
@@ -229,13 +317,9 @@ std::vector<Chunk> make_chunks(const Job& job, JobId id) {
 
 Problem make_problem(Topology topology, std::vector<Job> jobs, Relays relays) {
   Problem problem;
-  if (jobs.empty()) throw Error(ErrorCode::unreadable_input, "there is no job: name a collective or a jobs file");
-  std::unordered_set<std::string> names;
+  check_jobs(topology, jobs);
   for (std::size_t i = 0; i < jobs.size(); ++i) {
-    const Job& job = jobs[i];
-    check_job(topology, job);
-    if (!names.insert(job.name).second) refuse(job, "another job has the same name: names must be unique");
-    for (Chunk& chunk : make_chunks(job, JobId(i))) problem.chunks.push_back(std::move(chunk));
+    for (Chunk& chunk : make_chunks(jobs[i], JobId(i))) problem.chunks.push_back(std::move(chunk));
   }
   problem.topology = std::move(topology);
   problem.jobs = std::move(jobs);

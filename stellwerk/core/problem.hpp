@@ -31,9 +31,14 @@ struct Problem {
 /// broadcast, reduce, sendrecv: k; alltoallv: running number in the sender's row; custom: running number.
 std::vector<Chunk> make_chunks(const Job& job, JobId id);
 
-/// Validates the jobs against the topology and expands them. Throws Error(unreadable_input) naming the job and the
-/// field: ranks that are no GPU or repeated, fewer than two ranks, a root out of range, a matrix of the wrong shape,
-/// empty sizes, chunks without origin or destination, and the like.
+/// Throws Error(unreadable_input) naming the job and the field: ranks that are no GPU or repeated, fewer than two ranks,
+/// a root out of range, a matrix of the wrong shape, empty sizes, chunks without origin or destination, more data or
+/// chunks than can be counted, and the like.
+void check_job(const Topology& topology, const Job& job);
+/// The same for all jobs of a problem: at least one, and no name twice.
+void check_jobs(const Topology& topology, const std::vector<Job>& jobs);
+
+/// Validates the jobs against the topology (check_jobs) and expands them.
 Problem make_problem(Topology topology, std::vector<Job> jobs, Relays relays = Relays::all);
 
 }  // namespace stellwerk

@@ -3,28 +3,12 @@
 #include <unordered_map>
 
 #include "stellwerk/base/error.hpp"
+#include "stellwerk/base/wide.hpp"
 
 namespace stellwerk {
 namespace {
 
 [[noreturn]] void refuse(const std::string& message) { throw Error(ErrorCode::unreadable_input, message); }
-
-void check_node(const Node& node, std::size_t position) {
-  const std::string place = "node " + std::to_string(position) + " ('" + node.name + "')";
-  if (node.name.empty()) refuse("node " + std::to_string(position) + " has no name: give it one");
-  const bool is_switch = node.kind == NodeKind::switch_;
-  if (!is_switch && (node.multicast || node.reduce || node.max_groups)) {
-    refuse(place + ": multicast, reduce and max_groups are for switches: remove them or make it a switch");
-  }
-  if (is_switch && node.buffer) refuse(place + ": a switch stores nothing: remove its buffer");
-  if (is_switch && (node.injection || node.ejection)) {
-    refuse(place + ": injection and ejection are for GPUs and relays: remove them");
-  }
-  if (node.max_groups && *node.max_groups < 0) refuse(place + ": max_groups is negative");
-  if (node.buffer && node.buffer->value < 0) refuse(place + ": buffer is negative");
-  if (node.injection && node.injection->bytes_per_second <= 0) refuse(place + ": injection must be positive");
-  if (node.ejection && node.ejection->bytes_per_second <= 0) refuse(place + ": ejection must be positive");
-}
 
 /// Groups link ids by one of their ends: counting sort, so that each group is ascending.
 template <class End>
@@ -43,6 +27,38 @@ void group_links(const IdVector<LinkId, Link>& links, std::size_t nodes, End end
 
 }  // namespace
 
+std::string fault(const Node& node) {
+  if (node.name.empty()) return "the node has no name: give it one";
+  for (const char c : node.name) {
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
+      return "the name contains a control character: remove it";
+    }
+  }
+  const bool is_switch = node.kind == NodeKind::switch_;
+  if (!is_switch && (node.multicast || node.reduce || node.max_groups)) {
+    return "multicast, reduce and max_groups are for switches: remove them or make it a switch";
+  }
+  if (is_switch && node.buffer) return "a switch stores nothing: remove its buffer";
+  if (is_switch && (node.injection || node.ejection)) {
+    return "injection and ejection are for GPUs and relays: remove them";
+  }
+  if (node.max_groups && *node.max_groups < 0) return "max_groups is negative";
+  if (node.buffer && node.buffer->value < 0) return "buffer is negative";
+  if (node.injection && node.injection->bytes_per_second <= 0) return "injection must be positive";
+  if (node.ejection && node.ejection->bytes_per_second <= 0) return "ejection must be positive";
+  return "";
+}
+
+std::string fault(const Link& link) {
+  if (link.from == link.to) return "the link leads from a node to itself: remove it";
+  if (link.bandwidth.bytes_per_second <= 0) return "bandwidth must be positive";
+  if (link.latency.ps < 0) return "latency is negative";
+  if (link.latency > Time{std::int64_t{1000} * 1000 * 1000 * 1000 * 1000}) {
+    return "a latency of more than 1000 s is surely a wrong unit";
+  }
+  return "";
+}
+
 const char* to_string(NodeKind kind) {
   switch (kind) {
     case NodeKind::gpu:
@@ -60,7 +76,8 @@ Topology::Topology(std::string name, std::string note, IdVector<NodeId, Node> no
   std::unordered_map<std::string_view, std::size_t> names;
   for (std::size_t i = 0; i < nodes_.size(); ++i) {
     const Node& node = nodes_[NodeId(i)];
-    check_node(node, i);
+    const std::string wrong = fault(node);
+    if (!wrong.empty()) refuse("node " + std::to_string(i) + " ('" + node.name + "'): " + wrong);
     const auto [other, fresh] = names.emplace(node.name, i);
     if (!fresh) {
       refuse("node " + std::to_string(i) + " and node " + std::to_string(other->second) + " are both named '" +
@@ -69,20 +86,22 @@ Topology::Topology(std::string name, std::string note, IdVector<NodeId, Node> no
     if (node.kind == NodeKind::gpu) gpus_.push_back(NodeId(i));
   }
   if (gpus_.empty()) refuse("the topology '" + name_ + "' has no GPU: add nodes of kind \"gpu\"");
+  Int128 latencies = 0;
+  Int128 bandwidths = 0;
   const auto in_range = [&](NodeId id) { return id.valid() && id.index() < nodes_.size(); };
   for (std::size_t i = 0; i < links_.size(); ++i) {
     const Link& link = links_[LinkId(i)];
     const std::string place = "link " + std::to_string(i);
     if (!in_range(link.from) || !in_range(link.to)) refuse(place + " ends at a node that does not exist");
-    if (link.from == link.to) {
-      refuse(place + " leads from '" + nodes_[link.from].name + "' to itself: remove it");
-    }
-    if (link.bandwidth.bytes_per_second <= 0) refuse(place + ": bandwidth must be positive");
-    if (link.latency.ps < 0) refuse(place + ": latency is negative");
-    if (link.latency > Time{std::int64_t{1000} * 1000 * 1000 * 1000 * 1000}) {
-      refuse(place + ": a latency of more than 1000 s is surely a wrong unit");
-    }
+    const std::string wrong = fault(link);
+    if (!wrong.empty()) refuse(place + " (from '" + nodes_[link.from].name + "'): " + wrong);
+    latencies += link.latency.ps;
+    bandwidths += link.bandwidth.bytes_per_second;
   }
+  // So that sums over paths and over cuts stay within 64 bits, with room to add to them.
+  constexpr Int128 kMost = Int128{1} << 61;
+  if (latencies > kMost) refuse("the latencies of all links together are more than 26 days");
+  if (bandwidths > kMost) refuse("the bandwidths of all links together are more than 2 EB/s");
   group_links(links_, nodes_.size(), [](const Link& l) { return l.from; }, out_, out_begin_);
   group_links(links_, nodes_.size(), [](const Link& l) { return l.to; }, in_, in_begin_);
 }

@@ -48,11 +48,16 @@ struct Link {
   friend bool operator==(const Link&, const Link&) = default;
 };
 
+/// What is wrong with a node or a link by itself, and the remedy; empty if nothing is.
+std::string fault(const Node& node);
+std::string fault(const Link& link);
+
 /// An immutable network. Nodes and links are numbered from 0 in the order in which they were added.
 class Topology {
  public:
   /// Validates and indexes. Throws Error(unreadable_input) naming the node or link: empty or repeated names, links
-  /// to nowhere or to their own tail, non-positive bandwidth, negative latency, no GPU, limits that make no sense.
+  /// to nowhere or to their own tail, non-positive bandwidth, negative latency, no GPU, limits that make no sense,
+  /// latencies or bandwidths whose sums would not fit.
   Topology(std::string name, std::string note, IdVector<NodeId, Node> nodes, IdVector<LinkId, Link> links);
 
   /// An empty network, for default-constructed problems only.

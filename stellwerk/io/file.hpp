@@ -1,0 +1,21 @@
+// Whole files in and out. A name that ends in ".zst" means zstd-compressed contents.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace stellwerk {
+
+/// Larger contents (after decompression) are refused: 4 GiB.
+inline constexpr std::int64_t kMaxFileBytes = std::int64_t{4} << 30;
+
+/// The contents of `path`. Throws Error(unreadable_input) naming the file and the reason.
+std::string read_file(const std::string& path, std::int64_t max_bytes = kMaxFileBytes);
+
+/// Writes all of `contents` or nothing: into a new file in the same folder, which then takes the
+/// place of `path`. Devices and pipes are written to directly. Throws Error(unreadable_input)
+/// naming the file and the reason, and leaves nothing behind.
+void write_file(const std::string& path, std::string_view contents);
+
+}  // namespace stellwerk

@@ -1,0 +1,124 @@
+// JSON as our readers and writers see it: a document whose every value knows its place, so that
+// each complaint names the file, the JSON pointer and the remedy in one line.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "stellwerk/base/units.hpp"
+
+namespace stellwerk::json {
+
+struct Value;
+struct Member;
+using Array = std::vector<Value>;
+using Object = std::vector<Member>;
+/// An array of nothing but integers, which the columns of a plan are: 8 bytes an entry.
+using Integers = std::vector<std::int64_t>;
+
+struct Value {
+  /// Null, bool, integer, integer beyond int64, fraction, text, array, object.
+  std::variant<std::monostate, bool, std::int64_t, std::uint64_t, double, std::string, Integers,
+               Array, Object>
+      data;
+};
+
+struct Member {
+  std::string_view key;  ///< lives in the document
+  Value value;
+};
+
+/// Deeper nesting is refused.
+inline constexpr std::size_t kMaxDepth = 64;
+
+/// A parsed text. Throws Error(unreadable_input): bad syntax (with line and column), a repeated
+/// key, nesting deeper than kMaxDepth.
+class Document {
+ public:
+  /// `label` is what errors call the text: a file name.
+  Document(std::string_view text, std::string label);
+  Document(const Document&) = delete;
+  Document& operator=(const Document&) = delete;
+
+  const Value& root() const { return root_; }
+  const std::string& label() const { return label_; }
+
+ private:
+  friend class Builder;
+  Value root_;
+  std::string label_;
+  std::set<std::string, std::less<>> keys_;  // every key once; members refer to these
+};
+
+/// A value and the way to it. A place refers to the place that it was reached from, which must
+/// outlive it (so there is no way from a temporary).
+class Place {
+ public:
+  explicit Place(const Document& document) : document_(&document), value_(&document.root()) {}
+
+  /// Throws Error(unreadable_input) "label: pointer: what".
+  [[noreturn]] void fail(const std::string& what) const;
+  std::string pointer() const;
+  /// "an integer", "a string", ...
+  std::string kind() const;
+
+  bool is_null() const;
+  bool is_text() const;
+  bool is_array() const;
+  bool is_object() const;
+
+  // Typed reads. Each fails, naming what was found, if the value is of another type.
+  const std::string& text() const;
+  bool boolean() const;
+  std::int64_t integer() const;
+  std::int64_t integer(std::int64_t low, std::int64_t high) const;
+  std::uint64_t unsigned_integer() const;
+  double number() const;
+  /// A whole number of base units that is not negative, or a string with a unit.
+  Time time() const;
+  Bytes bytes() const;
+  Bandwidth bandwidth() const;  ///< positive
+
+  /// Arrays.
+  std::size_t size() const;
+  Place operator[](std::size_t index) const&;
+  Place operator[](std::size_t index) const&& = delete;
+  const Integers& integers() const;
+
+  /// Objects. Fails unless this is one whose keys are all in `known` or begin with "x-".
+  void expect_keys(std::initializer_list<std::string_view> known) const;
+  const Object& members() const;
+  std::optional<Place> find(std::string_view key) const&;  ///< null counts as a value
+  Place at(std::string_view key) const&;                   ///< fails if it is missing
+  Place member(std::size_t index) const&;
+  std::optional<Place> find(std::string_view key) const&& = delete;
+  Place at(std::string_view key) const&& = delete;
+  Place member(std::size_t index) const&& = delete;
+
+ private:
+  Place(const Place& parent, std::string_view key, std::size_t index, const Value* value)
+      : document_(parent.document_), parent_(&parent), key_(key), index_(index), value_(value) {}
+
+  const Document* document_;
+  const Place* parent_ = nullptr;
+  std::string_view key_;   // of a member
+  std::size_t index_ = 0;  // of an element
+  const Value* value_;     // null: `number_`, an element of Integers
+  std::int64_t number_ = 0;
+};
+
+/// Fails unless the document's "format" is `expected`.
+void expect_format(const Place& root, std::string_view expected);
+
+/// A JSON string literal. Bytes that are not UTF-8 become U+FFFD.
+std::string quote(std::string_view text);
+/// The shortest number that reads back as `value`; null for what JSON cannot say.
+std::string number(double value);
+
+}  // namespace stellwerk::json

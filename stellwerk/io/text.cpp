@@ -1,0 +1,82 @@
+#include "stellwerk/io/text.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <numeric>
+#include <utility>
+
+namespace stellwerk {
+namespace {
+
+/// Insertions, deletions, changes and swaps of neighbours (restricted Damerau-Levenshtein), or
+/// `limit` + 1 when there are more than `limit`.
+std::size_t edits(std::string_view a, std::string_view b, std::size_t limit) {
+  const std::size_t longer = std::max(a.size(), b.size());
+  if (longer - std::min(a.size(), b.size()) > limit) return limit + 1;
+  std::vector<std::size_t> before, last(b.size() + 1), row(b.size() + 1);
+  std::iota(last.begin(), last.end(), std::size_t{0});
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    row[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      row[j] = std::min({last[j] + 1, row[j - 1] + 1, last[j - 1] + (a[i - 1] != b[j - 1])});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) {
+        row[j] = std::min(row[j], before[j - 2] + 1);
+      }
+    }
+    before = std::exchange(last, row);
+  }
+  return last[b.size()];
+}
+
+}  // namespace
+
+std::string one_line(std::string_view text) {
+  std::string result;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte < 0x20 || byte == 0x7f) {
+      char code[8];
+      std::snprintf(code, sizeof code, "\\x%02x", byte);
+      result += code;
+    } else {
+      result += c;
+    }
+  }
+  return result;
+}
+
+std::string in_quotes(std::string_view text) {
+  constexpr std::size_t kLongest = 60;
+  std::string shown(text.substr(0, kLongest));
+  if (text.size() > kLongest) {
+    // Not in the middle of a UTF-8 sequence.
+    while (!shown.empty() && (static_cast<unsigned char>(shown.back()) & 0xc0) == 0x80) {
+      shown.pop_back();
+    }
+    if (!shown.empty() && static_cast<unsigned char>(shown.back()) >= 0xc0) shown.pop_back();
+    shown += "...";
+  }
+  return "'" + one_line(shown) + "'";
+}
+
+std::string_view nearest(std::string_view text, const std::vector<std::string_view>& candidates) {
+  if (text.size() > 200) return {};
+  std::size_t best = std::min<std::size_t>(3, text.size() / 3) + 1;
+  std::string_view result;
+  for (const std::string_view candidate : candidates) {
+    const std::size_t distance = edits(text, candidate, best - 1);
+    if (distance < best) {
+      best = distance;
+      result = candidate;
+      if (best == 0) break;
+    }
+  }
+  return result;
+}
+
+std::string did_you_mean(std::string_view text, const std::vector<std::string_view>& candidates) {
+  const std::string_view name = nearest(text, candidates);
+  return name.empty() ? "" : "; did you mean " + in_quotes(name) + "?";
+}
+
+}  // namespace stellwerk
