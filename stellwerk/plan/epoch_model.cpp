@@ -14,6 +14,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <numeric>
 #include <set>
@@ -102,7 +103,8 @@ void EpochModel::add_variables(ChunkId chunk) {
     const bool enters_holder = holder_epoch(chunk, link.to) != kNever;
     if (enters_holder || (!wanted.contains(link.to) && !problem_.may_forward(link.to, what.job))) continue;
     if (distance[link.to.index()] >= kNever) continue;
-    const int first = earliest[link.from.index()];
+    const int held = holder_epoch(chunk, link.from);
+    const int first = held != kNever ? held : earliest[link.from.index()];
     const int last = horizon_ - grid_.transit(id, what.bytes) - distance[link.to.index()];
     if (first > last) continue;
     Range& range = enters(chunk, id);
@@ -491,8 +493,14 @@ int least_horizon(const Problem& problem, const EpochGrid& grid, const EpochStat
         chunks.push_back(id.index());
       }
       if (must_enter == 0) continue;
-      const std::vector<int> distance =
-          distance_epochs(problem, grid, smallest, {target}, problem.chunks[ChunkId(chunks.front())].job);
+      std::vector<int> distance(topology.nodes().size(), kNever);  // the least of the jobs'
+      std::set<JobId> jobs;
+      for (const std::size_t chunk : chunks) {
+        const JobId job = problem.chunks[ChunkId(chunk)].job;
+        if (!jobs.insert(job).second || (problem.relays == Relays::all && jobs.size() > 1)) continue;
+        const std::vector<int> own = distance_epochs(problem, grid, smallest, {target}, job);
+        for (std::size_t i = 0; i < own.size(); ++i) distance[i] = std::min(distance[i], own[i]);
+      }
       struct Entrance {
         int first, tail;  // first epoch of entry; epochs from entry to the target
         int window;
