@@ -105,7 +105,8 @@ void EpochModel::add_variables(ChunkId chunk) {
     if (distance[link.to.index()] >= kNever) continue;
     const int held = holder_epoch(chunk, link.from);
     const int first = held != kNever ? held : earliest[link.from.index()];
-    const int last = horizon_ - grid_.transit(id, what.bytes) - distance[link.to.index()];
+    int last = horizon_ - grid_.transit(id, what.bytes) - distance[link.to.index()];
+    if (topology_.stores(link.from)) last = std::min(last, options_.last_entry);
     if (first > last) continue;
     Range& range = enters(chunk, id);
     range = {first, last - first + 1, static_cast<lp::Variable>(model_.variables())};
@@ -264,7 +265,9 @@ void EpochModel::add_capacity_rows() {
       double unit = 1;
       for (const EpochEntry& entry : state_.in_flight) {
         const Bytes bytes = problem_.chunks[entry.chunk].bytes;
-        if (entry.link == link && entry.epoch + grid_.window(link, bytes) > k) room -= grid_.share(link, bytes);
+        if (entry.link == link && entry.epoch <= k && entry.epoch + grid_.window(link, bytes) > k) {
+          room -= grid_.share(link, bytes);
+        }
       }
       for (const ChunkId id : problem_.chunk_ids()) {
         unit = grid_.share(link, problem_.chunks[id].bytes);
@@ -463,6 +466,22 @@ std::vector<double> EpochModel::values(const std::vector<EpochEntry>& entries) c
     for (int k = std::max(from, held.first); k <= horizon_; ++k) result[static_cast<std::size_t>(held.at(k))] = 1;
   }
   return result;
+}
+
+std::int64_t count_entries(const Problem& problem, const EpochGrid& grid, const EpochState& state, int horizon) {
+  std::int64_t total = 0;
+  for (const ChunkId id : problem.chunk_ids()) {
+    if (state.wanted[id].empty()) continue;
+    const Bytes bytes = problem.chunks[id].bytes;
+    const std::vector<int> earliest = earliest_epochs(problem, grid, state, id);
+    const std::vector<int> distance = distance_epochs(problem, grid, bytes, state.wanted[id], problem.chunks[id].job);
+    for (const LinkId link : problem.topology.link_ids()) {
+      const int first = earliest[problem.topology.link(link).from.index()];
+      const int last = horizon - grid.transit(link, bytes) - distance[problem.topology.link(link).to.index()];
+      total += std::max(0, last - first + 1);
+    }
+  }
+  return total;
 }
 
 int least_horizon(const Problem& problem, const EpochGrid& grid, const EpochState& state) {

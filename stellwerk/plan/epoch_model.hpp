@@ -15,6 +15,7 @@ struct EpochModelOptions {
   enum class Objective : std::uint8_t { none, deliveries, progress } objective = Objective::none;
   bool all_demands = true;  ///< every demand is met within the horizon (a hard constraint)
   double gamma = 0.1;       ///< progress: worth of a copy that comes nearer to a wanting destination
+  int last_entry = kNever;  ///< GPUs and relays send in epochs up to this one only (a round and its tail)
 };
 
 /// Builds the model of `horizon` epochs from `state` and reads solutions back.
@@ -79,6 +80,9 @@ class EpochModel {
 /// Clusters of nodes joined by fast links, for the cluster cuts: for every distinct bandwidth the components of the links
 /// that have at least that much, single nodes and the whole left out.
 std::vector<std::vector<NodeId>> fast_clusters(const Topology& topology);
+
+/// Number of entry variables that a model of `horizon` epochs would have, without building it.
+std::int64_t count_entries(const Problem& problem, const EpochGrid& grid, const EpochState& state, int horizon);
 
 /// The least horizon that single links, latencies and slot counts into GPUs and clusters allow: never above the length of
 /// any plan on the grid.

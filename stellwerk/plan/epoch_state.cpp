@@ -5,6 +5,8 @@
 #include <queue>
 #include <set>
 
+#include "stellwerk/plan/routes.hpp"
+
 namespace stellwerk {
 namespace {
 
@@ -206,6 +208,84 @@ std::vector<EpochEntry> epoch_schedule(const Problem& problem, const EpochGrid& 
       const int arrival = enter + grid.transit(id, bytes);
       const auto [known, fresh] = held.emplace(std::pair(send.chunk, head), arrival);
       if (!fresh) known->second = std::min(known->second, arrival);
+    }
+  }
+  return entries;
+}
+
+std::vector<EpochEntry> greedy_on_grid(const Problem& problem, const EpochGrid& grid, const EpochState& state) {
+  const Topology& topology = problem.topology;
+  const Routes routes(topology);
+  EpochLoads loads(topology);
+  for (const EpochEntry& entry : state.in_flight) {
+    const Bytes bytes = problem.chunks[entry.chunk].bytes;
+    const int from = std::max(0, entry.epoch);
+    const int window = entry.epoch + grid.window(entry.link, bytes) - from;
+    if (window > 0) loads.add(entry.link, from, window, grid.share(entry.link, bytes));
+  }
+  std::vector<EpochEntry> entries;
+  for (const ChunkId id : problem.chunk_ids()) {
+    const Chunk& chunk = problem.chunks[id];
+    std::set<NodeId> missing(state.wanted[id].begin(), state.wanted[id].end());
+    const std::set<NodeId> destinations(chunk.destinations.begin(), chunk.destinations.end());
+    std::map<NodeId, int> held;
+    for (const EpochHolder& holder : state.holders[id]) held[holder.node] = holder.epoch;
+    const auto earliest_entry = [&](const Hop& hop, int epoch) {
+      for (;; ++epoch) {
+        int offset = 0;
+        bool fits = true;
+        for (const LinkId link : hop.links) {
+          fits = fits && loads.fits(link, epoch + offset, grid.window(link, chunk.bytes), grid.share(link, chunk.bytes));
+          offset += grid.latency(link);
+        }
+        if (fits) return epoch;
+      }
+    };
+    const auto hop_epochs = [&](const Hop& hop) {
+      int total = 0;
+      for (const LinkId link : hop.links) total += grid.transit(link, chunk.bytes);
+      return total;
+    };
+    while (!missing.empty()) {
+      // Dijkstra from all holders to the nearest missing destination.
+      std::map<NodeId, int> arrival(held.begin(), held.end());
+      std::map<NodeId, std::pair<HopId, int>> parent;
+      std::set<std::pair<int, NodeId>> queue;
+      for (const auto& [node, epoch] : held) queue.emplace(epoch, node);
+      NodeId reached;
+      while (!queue.empty()) {
+        const auto [epoch, node] = *queue.begin();
+        queue.erase(queue.begin());
+        if (missing.contains(node)) {
+          reached = node;
+          break;
+        }
+        for (const HopId hop_id : routes.out(node)) {
+          const Hop& hop = routes.hop(hop_id);
+          if (!destinations.contains(hop.to) && !problem.may_forward(hop.to, chunk.job)) continue;
+          const int enter = earliest_entry(hop, epoch);
+          const int at = enter + hop_epochs(hop);
+          const auto known = arrival.find(hop.to);
+          if (known != arrival.end() && known->second <= at) continue;
+          if (known != arrival.end()) queue.erase({known->second, hop.to});
+          arrival[hop.to] = at;
+          parent[hop.to] = {hop_id, enter};
+          queue.emplace(at, hop.to);
+        }
+      }
+      if (!reached.valid()) return {};
+      for (NodeId node = reached; !held.contains(node);) {
+        const auto [hop_id, enter] = parent.at(node);
+        int epoch = enter;
+        for (const LinkId link : routes.hop(hop_id).links) {
+          entries.push_back({id, link, epoch});
+          loads.add(link, epoch, grid.window(link, chunk.bytes), grid.share(link, chunk.bytes));
+          epoch += grid.latency(link);
+        }
+        held[node] = arrival[node];
+        missing.erase(node);
+        node = routes.hop(hop_id).from;
+      }
     }
   }
   return entries;

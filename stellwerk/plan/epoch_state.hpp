@@ -29,7 +29,7 @@ struct EpochEntry {
 struct EpochState {
   IdVector<ChunkId, std::vector<EpochHolder>> holders;   ///< ascending by node; each node once
   IdVector<ChunkId, std::vector<NodeId>> wanted;         ///< destinations that do not hold it yet
-  /// Entries made before epoch 0 (epoch < 0) whose windows reach past it.
+  /// Entries made before epoch 0 whose windows reach past it (a switch may pass one on in an epoch >= 0).
   std::vector<EpochEntry> in_flight;
 };
 
@@ -54,6 +54,10 @@ int completion_epoch(const Problem& problem, const EpochGrid& grid, const EpochS
 /// Places the sends of a schedule on the grid, in order of their starts, each at the earliest epoch at which its data
 /// and its links are there: an upper bound on the epochs needed, and a starting solution. Unbounded by any horizon.
 std::vector<EpochEntry> epoch_schedule(const Problem& problem, const EpochGrid& grid, const Schedule& sends);
+
+/// Meets all remaining demands greedily on the grid: shortest paths in epochs from whoever holds the chunk, around what
+/// is in use already. Never shorter than need be, but always complete where every demand can be reached; empty otherwise.
+std::vector<EpochEntry> greedy_on_grid(const Problem& problem, const EpochGrid& grid, const EpochState& state);
 
 /// Assembles entries into sends with nominal starts (epoch * tau): chains and trees through switches become one send
 /// each; entries that deliver nothing are dropped.

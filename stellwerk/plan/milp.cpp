@@ -152,16 +152,18 @@ class HorizonSearch {
 /// The finest duration whose model is likely to be solved: exact grid, fastest link, slowest link, then doubling.
 Time comfortable_duration(const Problem& problem, const PlanOptions& options, Time expected) {
   if (options.epoch.kind != EpochChoice::Kind::automatic) return epoch_duration(problem, options.epoch);
-  const std::int64_t places =
-      static_cast<std::int64_t>(problem.chunks.size()) * static_cast<std::int64_t>(problem.topology.links().size());
   const auto comfortable = [&](Time duration) {
-    return expected.ps / duration.ps * places <= kComfortableColumns;
+    constexpr std::int64_t kMostEpochs = 1000;
+    const std::int64_t horizon = expected.ps / duration.ps + 1;
+    if (horizon > kMostEpochs) return false;
+    const EpochGrid grid(problem, duration);
+    return count_entries(problem, grid, initial_state(problem, grid), static_cast<int>(horizon)) <= kComfortableColumns;
   };
-  Time duration = epoch_duration(problem, {});
-  if (comfortable(duration)) return duration;
-  duration = epoch_duration(problem, {EpochChoice::Kind::fastest, 1, Time{0}});
-  if (comfortable(duration)) return duration;
-  duration = epoch_duration(problem, {EpochChoice::Kind::slowest, 1, Time{0}});
+  for (const auto kind : {EpochChoice::Kind::automatic, EpochChoice::Kind::fastest}) {
+    const Time duration = epoch_duration(problem, {kind, 1, Time{0}});
+    if (comfortable(duration)) return duration;
+  }
+  Time duration = epoch_duration(problem, {EpochChoice::Kind::slowest, 1, Time{0}});
   while (!comfortable(duration) && duration < expected) duration = 2 * duration;
   return duration;
 }
