@@ -1,4 +1,5 @@
-// Recomputes lower bounds from their certificates, in integers, independently of the code that found them.
+// Recomputes lower bounds from their certificates, in integers, independently of the code that
+// found them.
 #pragma once
 
 #include "stellwerk/core/plan.hpp"

@@ -1,4 +1,5 @@
-// The judge: does a plan keep every rule of docs/model.md? Shares no code with planners, re-timing or the simulator.
+// The judge: does a plan keep every rule of docs/model.md? Shares no code with planners, re-timing
+// or the simulator.
 #pragma once
 
 #include <optional>
@@ -11,19 +12,23 @@ namespace stellwerk {
 
 /// The rules, one a value: a damaged plan is refused with the rule that it breaks.
 enum class Violation : std::uint8_t {
-  malformed_send,     ///< links do not form a tree, unknown chunk or link, bad rate or byte range, negative start
-  forbidden_node,     ///< a switch copies without multicast or merges without reduce, or a non-member forwards
-  not_held,           ///< a send starts before its sender holds the chunk (or the full sum, or any partial sum)
-  link_capacity,      ///< rates on a link exceed its bandwidth
-  node_capacity,      ///< injection or ejection exceeded
-  buffer,             ///< transit buffer exceeded
-  groups,             ///< multicast groups at a switch exceeded
-  merged_twice,       ///< a contributor would be counted twice
-  demand_unmet,       ///< a destination never holds its chunk
-  chunks_differ,      ///< the chunks are not what the jobs ask for
-  wrong_finish,       ///< the recorded transfer time or a job's finish is not what the sends give
-  wrong_bound,        ///< a recorded bound is not what its certificate proves, or exceeds the transfer time
-  wrong_metric,       ///< gap, algbw, busbw or sizes do not follow from the rest
+  malformed_send,  ///< links do not form a tree, unknown chunk or link, bad rate or byte range,
+                   ///< negative start
+  forbidden_node,  ///< a switch copies without multicast or merges without reduce, or a non-member
+                   ///< forwards
+  not_held,  ///< a send starts before its sender holds the chunk (or the full sum, or any partial
+             ///< sum)
+  link_capacity,  ///< rates on a link exceed its bandwidth
+  node_capacity,  ///< injection or ejection exceeded
+  buffer,         ///< transit buffer exceeded
+  groups,         ///< multicast groups at a switch exceeded
+  merged_twice,   ///< a contributor would be counted twice
+  demand_unmet,   ///< a destination never holds its chunk
+  chunks_differ,  ///< the chunks are not what the jobs ask for
+  wrong_finish,   ///< the recorded transfer time or a job's finish is not what the sends give
+  wrong_bound,    ///< a recorded bound is not what its certificate proves, or exceeds the transfer
+                  ///< time
+  wrong_metric,   ///< gap, algbw, busbw or sizes do not follow from the rest
 };
 
 const char* to_string(Violation violation);
@@ -41,7 +46,8 @@ struct Verdict {
 /// Judges the sends alone: everything up to demand_unmet.
 Verdict verify_sends(const Problem& problem, const Schedule& sends);
 
-/// Judges a whole plan: chunks against jobs, sends, recorded finish times, bounds with their certificates.
+/// Judges a whole plan: chunks against jobs, sends, recorded finish times, bounds with their
+/// certificates.
 Verdict verify(const Plan& plan);
 
 }  // namespace stellwerk

@@ -1,0 +1,225 @@
+#include "stellwerk/check/capacities.hpp"
+
+#include <algorithm>
+
+#include "stellwerk/check/load.hpp"
+
+namespace stellwerk::check {
+namespace {
+
+Bandwidth rate(Int128 sum) { return {static_cast<std::int64_t>(std::min<Int128>(sum, INT64_MAX))}; }
+
+/// "send 3 (chunk 7), send 9 (chunk 8)": the first few of the sends that are there.
+class Culprits {
+ public:
+  void add(std::uint32_t send, ChunkId chunk) {
+    ++count_;
+    if (count_ > 3) return;
+    text_ += (text_.empty() ? "" : ", ") + std::string("send ") + std::to_string(send) +
+             " (chunk " + std::to_string(chunk.value) + ")";
+  }
+  std::string text() const {
+    return count_ > 3 ? text_ + " and " + std::to_string(count_ - 3) + " more" : text_;
+  }
+
+ private:
+  std::size_t count_ = 0;
+  std::string text_;
+};
+
+/// One limit a node, or kUnlimited.
+template <class Limit>
+std::vector<std::int64_t> node_limits(const Problem& problem, const Limit& limit) {
+  std::vector<std::int64_t> limits;
+  limits.reserve(problem.topology.nodes().size());
+  for (const Node& node : problem.topology.nodes()) limits.push_back(limit(node));
+  return limits;
+}
+
+bool any(const std::vector<std::int64_t>& limits) {
+  return std::any_of(limits.begin(), limits.end(), [](std::int64_t l) { return l != kUnlimited; });
+}
+
+/// Injection (at the tails of links) or ejection (at their heads).
+Judgement judge_node_rates(const Problem& problem, const Flights& flights, bool injection) {
+  const Topology& topology = problem.topology;
+  const std::vector<std::int64_t> limits = node_limits(problem, [&](const Node& node) {
+    const std::optional<Bandwidth> limit = injection ? node.injection : node.ejection;
+    return limit ? limit->bytes_per_second : kUnlimited;
+  });
+  if (!any(limits)) return {};
+  const auto node_of = [&](const Use& use) {
+    const Link& link = topology.link(use.link);
+    return injection ? link.from : link.to;
+  };
+  const auto load_of = [&](const Use& use) {
+    const std::int64_t begin = injection ? use.begin : flights.first_in(use);
+    return Load{begin, begin + flights.duration(use.send),
+                flights.send(use.send).rate.bytes_per_second};
+  };
+  const auto overload = first_overload(limits, [&](const auto& use_load) {
+    for (const Use& use : flights.uses()) {
+      const NodeId node = node_of(use);
+      if (limits[node.index()] != kUnlimited) use_load(node.index(), load_of(use));
+    }
+  });
+  if (!overload) return {};
+  Culprits culprits;
+  for (const Use& use : flights.uses()) {
+    if (node_of(use).index() != overload->resource) continue;
+    const Load load = load_of(use);
+    if (load.begin <= overload->instant && overload->instant < load.end) {
+      culprits.add(use.send, flights.send(use.send).chunk);
+    }
+  }
+  return found(Violation::node_capacity,
+               topology.node(NodeId(overload->resource)).name +
+                   (injection ? " sends at " : " receives at ") + to_string(rate(overload->sum)) +
+                   " from " + to_exact_string(Time{overload->instant}) + " on, more than its " +
+                   (injection ? "injection of " : "ejection of ") +
+                   to_string(Bandwidth{limits[overload->resource]}) + ": " + culprits.text());
+}
+
+}  // namespace
+
+ByChunk::ByChunk(const Problem& problem, const Schedule& sends)
+    : begin_(problem.chunks.size() + 1, 0), sends_(sends.size()) {
+  for (const Send& send : sends) ++begin_[send.chunk.index() + 1];
+  for (std::size_t c = 0; c < problem.chunks.size(); ++c) begin_[c + 1] += begin_[c];
+  std::vector<std::uint32_t> next(begin_.begin(), begin_.end() - 1);
+  for (std::uint32_t id = 0; id < sends.size(); ++id) sends_[next[sends[id].chunk.index()]++] = id;
+}
+
+Judgement judge_links(const Problem& problem, const Flights& flights) {
+  const Topology& topology = problem.topology;
+  std::vector<std::int64_t> limits;
+  limits.reserve(topology.links().size());
+  for (const Link& link : topology.links()) limits.push_back(link.bandwidth.bytes_per_second);
+  const auto load_of = [&](const Use& use) {
+    return Load{use.begin, use.begin + flights.duration(use.send),
+                flights.send(use.send).rate.bytes_per_second};
+  };
+  const auto overload = first_overload(limits, [&](const auto& use_load) {
+    for (const Use& use : flights.uses()) use_load(use.link.index(), load_of(use));
+  });
+  if (!overload) return {};
+  Culprits culprits;
+  for (const Use& use : flights.uses()) {
+    if (use.link.index() != overload->resource) continue;
+    const Load load = load_of(use);
+    if (load.begin <= overload->instant && overload->instant < load.end) {
+      culprits.add(use.send, flights.send(use.send).chunk);
+    }
+  }
+  return found(Violation::link_capacity,
+               "link " + topology.link_name(LinkId(overload->resource)) + " carries " +
+                   to_string(rate(overload->sum)) + " from " +
+                   to_exact_string(Time{overload->instant}) + " on, more than its " +
+                   to_string(Bandwidth{limits[overload->resource]}) + ": " + culprits.text());
+}
+
+Judgement judge_nodes(const Problem& problem, const Flights& flights) {
+  if (auto finding = judge_node_rates(problem, flights, true)) return finding;
+  return judge_node_rates(problem, flights, false);
+}
+
+Judgement judge_buffers(const Problem& problem, const Flights& flights, const ByChunk& by_chunk) {
+  const Topology& topology = problem.topology;
+  const std::vector<std::int64_t> limits = node_limits(
+      problem, [](const Node& node) { return node.buffer ? node.buffer->value : kUnlimited; });
+  if (!any(limits)) return {};
+
+  /// A chunk in transit at a node.
+  struct Stay {
+    NodeId node;
+    ChunkId chunk;
+    std::int64_t begin;
+    std::int64_t end;
+  };
+  std::vector<Stay> stays;
+  // Per node, for the chunk in hand: does it need the chunk itself, or which of the stays is its.
+  struct Mark {
+    ChunkId chunk;
+    bool needs = false;
+    std::size_t stay = 0;
+  };
+  IdVector<NodeId, Mark> marks(topology.nodes().size());
+  for (const ChunkId id : problem.chunk_ids()) {
+    if (by_chunk[id].empty()) continue;
+    const Chunk& chunk = problem.chunks[id];
+    for (const auto* nodes : {&chunk.origins, &chunk.contributors, &chunk.destinations}) {
+      for (const NodeId node : *nodes) marks[node] = {id, true, 0};
+    }
+    const auto stay = [&](NodeId node, std::int64_t begin, std::int64_t end) {
+      if (limits[node.index()] == kUnlimited) return;
+      Mark& mark = marks[node];
+      if (mark.chunk == id && mark.needs) return;
+      if (mark.chunk != id) {
+        mark = {id, false, stays.size()};
+        stays.push_back({node, id, begin, end});
+      }
+      Stay& own = stays[mark.stay];
+      own.begin = std::min(own.begin, begin);
+      own.end = std::max(own.end, end);
+    };
+    for (const std::uint32_t send : by_chunk[id]) {
+      for (const Use& use : flights.uses(send)) {
+        const Link& link = topology.link(use.link);
+        if (topology.stores(link.from)) {
+          stay(link.from, use.begin, use.begin + flights.duration(send));
+        }
+        if (topology.stores(link.to)) stay(link.to, flights.first_in(use), flights.last_in(use));
+      }
+    }
+  }
+  const auto overload = first_overload(limits, [&](const auto& use_load) {
+    for (const Stay& stay : stays) {
+      use_load(stay.node.index(),
+               Load{stay.begin, stay.end, problem.chunks[stay.chunk].bytes.value});
+    }
+  });
+  if (!overload) return {};
+  std::size_t held = 0;
+  ChunkId last;  // the one that is too much
+  for (const Stay& stay : stays) {
+    if (stay.node.index() != overload->resource) continue;
+    if (stay.begin <= overload->instant && overload->instant < stay.end) ++held;
+    if (stay.begin == overload->instant) last = stay.chunk;
+  }
+  const auto bytes = static_cast<std::int64_t>(std::min<Int128>(overload->sum, INT64_MAX));
+  return found(Violation::buffer,
+               topology.node(NodeId(overload->resource)).name + " holds " + std::to_string(held) +
+                   " chunks in transit, " + to_string(Bytes{bytes}) + ", when " +
+                   Names(problem).chunk(last) + " comes in at " +
+                   to_exact_string(Time{overload->instant}) + ", but its buffer is " +
+                   to_string(Bytes{limits[overload->resource]}));
+}
+
+Judgement judge_groups(const Problem& problem, const Flights& flights) {
+  const std::vector<std::int64_t> limits = node_limits(problem, [](const Node& node) {
+    return node.max_groups ? std::int64_t{*node.max_groups} : kUnlimited;
+  });
+  if (!any(limits)) return {};
+  const auto overload = first_overload(limits, [&](const auto& use_load) {
+    for (const Group& group : flights.groups()) {
+      use_load(group.node.index(),
+               Load{group.begin, group.begin + flights.duration(group.send), 1});
+    }
+  });
+  if (!overload) return {};
+  Culprits culprits;
+  for (const Group& group : flights.groups()) {
+    if (group.node.index() == overload->resource && group.begin <= overload->instant &&
+        overload->instant < group.begin + flights.duration(group.send)) {
+      culprits.add(group.send, flights.send(group.send).chunk);
+    }
+  }
+  return found(Violation::groups,
+               problem.topology.node(NodeId(overload->resource)).name + " serves " +
+                   std::to_string(static_cast<std::int64_t>(overload->sum)) +
+                   " multicast groups from " + to_exact_string(Time{overload->instant}) +
+                   " on, more than its " + std::to_string(limits[overload->resource]) + ": " +
+                   culprits.text());
+}
+
+}  // namespace stellwerk::check

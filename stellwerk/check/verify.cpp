@@ -1,0 +1,297 @@
+// The rules are independent of each other, and each is judged by a small file of its own:
+//   flights.cpp     shape of sends, capabilities of switches, who may receive; where and when
+//   holds.cpp       causality, sums: who holds what since when
+//   capacities.cpp  links, nodes, buffers, groups
+//   certificate.cpp bounds
+// Nothing here is shared with planners, re-timing, the simulator or the search for bounds, so that
+// a mistake there cannot hide itself. The cost is a few passes over the sends and one sort a
+// resource: O(k log k) for k uses of links. Decisions where the model could be read in two ways are
+// in docs/model.md. Tests: verify_test.cpp (each rule and its boundaries),
+// tests/property/mutation_test.cpp.
+#include "stellwerk/check/verify.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <tuple>
+
+#include "stellwerk/base/error.hpp"
+#include "stellwerk/check/capacities.hpp"
+#include "stellwerk/check/certificate.hpp"
+#include "stellwerk/check/finding.hpp"
+#include "stellwerk/check/flights.hpp"
+#include "stellwerk/check/holds.hpp"
+#include "stellwerk/core/metrics.hpp"
+
+namespace stellwerk {
+namespace {
+
+using check::Finding;
+using check::found;
+using check::Judgement;
+using check::Names;
+
+/// So that nothing below has to fear a chunk that names nodes or jobs which do not exist.
+Judgement check_chunks_are_sane(const Problem& problem) {
+  const std::size_t nodes = problem.topology.nodes().size();
+  for (const ChunkId id : problem.chunk_ids()) {
+    const Chunk& chunk = problem.chunks[id];
+    const std::string place = "chunk " + std::to_string(id.value) + ": ";
+    const auto exists = [&](NodeId node) { return node.valid() && node.index() < nodes; };
+    if (!chunk.job.valid() || chunk.job.index() >= problem.jobs.size()) {
+      return found(Violation::chunks_differ,
+                   place + "there is no job " + std::to_string(chunk.job.value));
+    }
+    if (chunk.bytes.value <= 0) return found(Violation::chunks_differ, place + "it has no bytes");
+    if (chunk.ready.ps < 0 || chunk.ready.ps > check::kHorizon) {
+      return found(Violation::chunks_differ, place + "its ready time is out of range");
+    }
+    if (chunk.origins.empty() == chunk.contributors.empty()) {
+      return found(Violation::chunks_differ,
+                   place + "it has neither origins nor contributors, or both");
+    }
+    if (!exists(chunk.owner))
+      return found(Violation::chunks_differ, place + "its owner does not exist");
+    for (const auto* list : {&chunk.origins, &chunk.contributors, &chunk.destinations}) {
+      for (const NodeId node : *list) {
+        if (!exists(node) || problem.topology.node(node).kind != NodeKind::gpu) {
+          return found(Violation::chunks_differ,
+                       place + "node " + std::to_string(node.value) + " is no GPU");
+        }
+      }
+    }
+  }
+  return {};
+}
+
+Judgement judge_sends(const Problem& problem, const Schedule& sends, Verdict& verdict) {
+  if (auto finding = check_chunks_are_sane(problem)) return finding;
+  check::Flights flights(problem, sends);
+  if (auto finding = flights.build()) return finding;
+  const check::ByChunk by_chunk(problem, sends);
+
+  // Causality first: a send that is too early usually collides with another, too.
+  check::Holds holds(problem, flights);
+  Judgement unmet;  // the first destination that is left without; reported after all else
+  verdict.job_finish.assign(problem.jobs.size(), Time{});
+  verdict.rank_finish.assign(problem.topology.nodes().size(), Time{});
+  for (const ChunkId id : problem.chunk_ids()) {
+    if (auto finding = holds.judge(id, by_chunk[id])) return finding;
+    const Chunk& chunk = problem.chunks[id];
+    for (const NodeId node : chunk.destinations) {
+      if (const auto since = holds.since(node)) {
+        Time& job = verdict.job_finish[chunk.job.index()];
+        Time& rank = verdict.rank_finish[node.index()];
+        job = std::max(job, Time{*since});
+        rank = std::max(rank, Time{*since});
+      } else if (!unmet) {
+        const Names names(problem);
+        unmet = found(Violation::demand_unmet, names.node(node) + " never holds " +
+                                                   names.chunk(id) + ": " + holds.lacking(node));
+      }
+    }
+  }
+  for (const Time finish : verdict.job_finish) {
+    verdict.transfer_time = std::max(verdict.transfer_time, finish);
+  }
+  if (auto finding = check::judge_links(problem, flights)) return finding;
+  if (auto finding = check::judge_nodes(problem, flights)) return finding;
+  if (auto finding = check::judge_buffers(problem, flights, by_chunk)) return finding;
+  if (auto finding = check::judge_groups(problem, flights)) return finding;
+  return unmet;
+}
+
+/// What makes two chunks the same, whatever the order in which their nodes are listed.
+Chunk normalised(Chunk chunk) {
+  std::sort(chunk.origins.begin(), chunk.origins.end());
+  std::sort(chunk.destinations.begin(), chunk.destinations.end());
+  std::sort(chunk.contributors.begin(), chunk.contributors.end());
+  return chunk;
+}
+
+auto key(const Chunk& chunk) {
+  return std::tie(chunk.job, chunk.owner, chunk.slot, chunk.bytes, chunk.ready, chunk.origins,
+                  chunk.destinations, chunk.contributors);
+}
+
+/// "4 MB in slot 3 of h0.gpu1": what a job asks for, for messages.
+std::string describe(const Problem& problem, const Chunk& chunk) {
+  return to_string(chunk.bytes) + " in slot " + std::to_string(chunk.slot) + " of " +
+         problem.topology.node(chunk.owner).name + ", job '" +
+         problem.jobs[chunk.job.index()].name + "'";
+}
+
+/// The chunks of the plan are those of its jobs, in any order.
+Judgement judge_chunks(const Problem& problem) {
+  Problem expected;
+  try {
+    expected = make_problem(problem.topology, problem.jobs, problem.relays);
+  } catch (const Error& error) {
+    return found(Violation::chunks_differ, std::string("the jobs are not valid: ") + error.what());
+  }
+  if (expected.chunks == problem.chunks) return {};
+  if (auto finding = check_chunks_are_sane(problem)) return finding;
+  const auto sorted = [](const IdVector<ChunkId, Chunk>& chunks) {
+    std::vector<Chunk> result;
+    result.reserve(chunks.size());
+    for (const Chunk& chunk : chunks) result.push_back(normalised(chunk));
+    std::sort(result.begin(), result.end(),
+              [](const Chunk& a, const Chunk& b) { return key(a) < key(b); });
+    return result;
+  };
+  const std::vector<Chunk> wanted = sorted(expected.chunks);
+  const std::vector<Chunk> got = sorted(problem.chunks);
+  const std::size_t common = std::min(wanted.size(), got.size());
+  for (std::size_t i = 0; i < common; ++i) {
+    if (wanted[i] == got[i]) continue;
+    const bool missing = key(wanted[i]) < key(got[i]);
+    return found(Violation::chunks_differ,
+                 missing
+                     ? "no chunk of the plan is " + describe(problem, wanted[i]) +
+                           ", which the job asks for, with its origins and destinations"
+                     : "the plan has a chunk that no job asks for: " + describe(problem, got[i]));
+  }
+  if (wanted.size() > common) {
+    return found(Violation::chunks_differ, "the plan has " + std::to_string(got.size()) +
+                                               " chunks of " + std::to_string(wanted.size()) +
+                                               "; it lacks " + describe(problem, wanted[common]));
+  }
+  if (got.size() > common) {
+    return found(Violation::chunks_differ,
+                 "the plan has a chunk too many: " + describe(problem, got[common]));
+  }
+  return {};
+}
+
+Judgement judge_finish(const Plan& plan, const Verdict& verdict) {
+  const Result& result = plan.result;
+  if (result.transfer_time != verdict.transfer_time) {
+    return found(Violation::wrong_finish,
+                 "the recorded transfer time is " + to_exact_string(result.transfer_time) +
+                     ", but the sends take " + to_exact_string(verdict.transfer_time));
+  }
+  if (result.job_finish.size() != plan.problem.jobs.size()) {
+    return found(Violation::wrong_finish,
+                 "finish times are recorded for " + std::to_string(result.job_finish.size()) +
+                     " jobs, but there are " + std::to_string(plan.problem.jobs.size()));
+  }
+  for (std::size_t j = 0; j < result.job_finish.size(); ++j) {
+    if (result.job_finish[j] == verdict.job_finish[j]) continue;
+    return found(Violation::wrong_finish,
+                 "job '" + plan.problem.jobs[j].name + "' is recorded to finish at " +
+                     to_exact_string(result.job_finish[j]) + ", but its sends end at " +
+                     to_exact_string(verdict.job_finish[j]));
+  }
+  return {};
+}
+
+/// A recorded bound is exactly what its certificate proves, and the plan does not beat it.
+Judgement judge_bound(const Plan& plan, const Bound& bound, bool any_chunking) {
+  const std::string what = any_chunking ? "the bound" : "the bound for these chunks";
+  if (any_chunking && bound.certificate.kind == Certificate::Kind::chunk_cut) {
+    return found(Violation::wrong_bound,
+                 "a chunk_cut proves nothing about other ways to cut the blocks: it cannot "
+                 "certify the bound for any chunking");
+  }
+  Time proven;
+  try {
+    proven = proven_by(bound.certificate, plan.problem);
+  } catch (const Error& error) {
+    return found(Violation::wrong_bound, what + ": " + error.what());
+  }
+  if (proven != bound.value) {
+    return found(Violation::wrong_bound, what + " is recorded as " + to_exact_string(bound.value) +
+                                             ", but its certificate proves " +
+                                             to_exact_string(proven));
+  }
+  if (bound.value > plan.result.transfer_time) {
+    return found(Violation::wrong_bound, what + " of " + to_exact_string(bound.value) +
+                                             " is above the transfer time of " +
+                                             to_exact_string(plan.result.transfer_time));
+  }
+  return {};
+}
+
+Judgement judge_bounds(const Plan& plan) {
+  const Result& result = plan.result;
+  if (result.bound) {
+    if (auto finding = judge_bound(plan, *result.bound, true)) return finding;
+  }
+  if (!result.bound_chunked) return {};
+  if (auto finding = judge_bound(plan, *result.bound_chunked, false)) return finding;
+  if (result.bound && result.bound_chunked->value < result.bound->value) {
+    return found(Violation::wrong_bound,
+                 "the bound for these chunks, " + to_exact_string(result.bound_chunked->value) +
+                     ", is below the one for any chunks, " + to_exact_string(result.bound->value));
+  }
+  return {};
+}
+
+/// Figures that a file states besides the recorded times.
+Judgement judge_metrics(const Plan& plan) {
+  if (!plan.result.recorded) return {};
+  const std::string field = first_difference(*plan.result.recorded, derive_metrics(plan));
+  if (field.empty()) return {};
+  return found(Violation::wrong_metric,
+               "the recorded " + field + " does not follow from the recorded times and the jobs");
+}
+
+void refuse(Verdict& verdict, Finding finding) {
+  verdict = Verdict{};
+  verdict.violation = finding.violation;
+  verdict.message = std::move(finding.message);
+}
+
+}  // namespace
+
+const char* to_string(Violation violation) {
+  switch (violation) {
+    case Violation::malformed_send:
+      return "malformed send";
+    case Violation::forbidden_node:
+      return "forbidden node";
+    case Violation::not_held:
+      return "not held";
+    case Violation::link_capacity:
+      return "link capacity";
+    case Violation::node_capacity:
+      return "node capacity";
+    case Violation::buffer:
+      return "buffer";
+    case Violation::groups:
+      return "groups";
+    case Violation::merged_twice:
+      return "merged twice";
+    case Violation::demand_unmet:
+      return "demand unmet";
+    case Violation::chunks_differ:
+      return "chunks differ";
+    case Violation::wrong_finish:
+      return "wrong finish";
+    case Violation::wrong_bound:
+      return "wrong bound";
+    case Violation::wrong_metric:
+      return "wrong metric";
+  }
+  return "unknown";
+}
+
+Verdict verify_sends(const Problem& problem, const Schedule& sends) {
+  Verdict verdict;
+  if (auto finding = judge_sends(problem, sends, verdict)) refuse(verdict, std::move(*finding));
+  return verdict;
+}
+
+Verdict verify(const Plan& plan) {
+  Verdict verdict;
+  const auto judge = [&]() -> Judgement {
+    if (auto finding = judge_chunks(plan.problem)) return finding;
+    if (auto finding = judge_sends(plan.problem, plan.sends, verdict)) return finding;
+    if (auto finding = judge_finish(plan, verdict)) return finding;
+    if (auto finding = judge_bounds(plan)) return finding;
+    return judge_metrics(plan);
+  };
+  if (auto finding = judge()) refuse(verdict, std::move(*finding));
+  return verdict;
+}
+
+}  // namespace stellwerk
