@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "stellwerk/bound/candidate_sets.hpp"
+#include "stellwerk/bound/chunk_cut.hpp"
 #include "stellwerk/bound/cut.hpp"
 
 namespace stellwerk {
@@ -58,6 +59,20 @@ Bound lower_bound(const Problem& problem, const StopCondition& stop) {
   for (const auto& [set, target] : sets) {
     if (stop.should_stop()) break;
     bound::search_dynamic_cuts(set, target, network, demand, latency_bound, best);
+  }
+  return best.bound();
+}
+
+Bound lower_bound_chunked(const Problem& problem, const Bound& any_chunking,
+                          const StopCondition& stop) {
+  const Network network(problem.topology);
+  const Demand demand(problem);
+  Best best(any_chunking);
+  const bound::ChunkCutSearch search(network, demand);
+  search.search_ways(stop, best);
+  for (const auto& candidate : bound::candidate_sets(network, demand, stop)) {
+    if (stop.should_stop()) break;
+    search.search_set(candidate, best);
   }
   return best.bound();
 }

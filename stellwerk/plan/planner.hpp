@@ -30,6 +30,7 @@ struct PlanOptions {
   double gap = 0.01;              ///< stop when transfer time <= (1 + gap) * bound
   std::uint64_t seed = 1;
   int threads = 1;
+  bool quick = false;             ///< search: construction passes only
   bool copy = true;               ///< false: no node sends a chunk on more than once (milp, lp)
   bool store = true;              ///< false: a forwarding node sends on at once or never (milp)
   bool weighted_objective = false;  ///< milp: the paper's sum over deliveries of weight / (epoch + 1)

@@ -28,12 +28,13 @@ constexpr std::array kOccupancy = {0, 1, 2, 4, 8, 16, 40};  // quarters
 /// One search on a problem of copies.
 class Search {
  public:
-  Search(const Problem& problem, const Routes& routes, Time target, PlannerContext& context)
+  Search(const Problem& problem, const Routes& routes, Time target, bool quick, PlannerContext& context)
       : problem_(problem),
         context_(context),
         rng_(context.rng),
         insertion_(problem, routes, rng_),
         target_(target),
+        quick_(quick),
         order_(problem.chunks.size()),
         priority_(problem.chunks.size()) {
     std::iota(order_.begin(), order_.end(), 0);
@@ -52,6 +53,7 @@ class Search {
       squeak(pass);
     }
     if (!found_) return false;
+    if (quick_) return true;
     restore_best();
     ruin_and_recreate();
     return true;
@@ -206,6 +208,7 @@ class Search {
   Rng rng_;
   Insertion insertion_;
   Time target_;
+  bool quick_;
   std::vector<int> order_;
   std::vector<std::int64_t> priority_;
   bool found_ = false;
@@ -229,7 +232,7 @@ PlannerOutcome plan_search(const Problem& problem, const PlanOptions& options, P
   const Time target = target_time(options, context);
   const auto run = [&](const Problem& part, Time part_target, Schedule& sends) {
     const Routes routes(part.topology);
-    Search search(part, routes, part_target, context);
+    Search search(part, routes, part_target, options.quick, context);
     const bool found = search.run();
     sends = search.best();
     return found;

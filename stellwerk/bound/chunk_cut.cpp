@@ -1,0 +1,421 @@
+// Problem: chunks that move whole take more than their share of the bandwidth: the last chunk that
+// enters a set has still to be stored and forwarded to the farthest GPU, a link lets whole chunks
+// through one after the other and cannot start before its tail has one. Idea: each entry link has
+// slots, the k-th of them over at a time that the releases of the chunks at its tail, its bandwidth
+// and the way that remains dictate; the bound is the N-th smallest slot of all entry links, if N
+// chunks must enter. Definition and proof: docs/certificates.md, "chunk_cut". Cost: entry links *
+// counted blocks * distinct bandwidths, with shortest paths from every source and to every target
+// computed once for each chunk size. Held to its word by chunk_cut_test.cpp (values by hand) and
+// bound_test.cpp (never above the optimum of an exhaustive search over whole-chunk schedules).
+#include "stellwerk/bound/chunk_cut.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <iterator>
+#include <limits>
+#include <queue>
+
+#include "stellwerk/bound/least.hpp"
+
+namespace stellwerk::bound {
+namespace {
+
+using graph::kUnreachable;
+
+constexpr std::size_t kMostSizes = 6;
+constexpr std::size_t kMostLevels = 6;
+
+/// So many chunks share a time.
+struct Group {
+  std::int64_t time;
+  std::int64_t chunks;
+  friend bool operator<(const Group& a, const Group& b) { return a.time < b.time; }
+};
+
+/// The slots of one entry link, one after the other.
+class Slots {
+ public:
+  Slots(std::vector<Group> releases, std::vector<Group> gates, std::int64_t bandwidth,
+        std::int64_t rest, std::int64_t bytes)
+      : releases_(std::move(releases)),
+        gates_(std::move(gates)),
+        bandwidth_(bandwidth),
+        rest_(rest),
+        step_(static_cast<Int128>(bytes) * 1'000'000'000'000) {
+    std::sort(releases_.begin(), releases_.end());
+    std::sort(gates_.begin(), gates_.end());
+  }
+
+  /// When the next slot is over; kUnreachable if there is none.
+  std::int64_t next() {
+    if (release_ == releases_.size() || gate_ == gates_.size()) return kUnreachable;
+    finish_ = std::max(finish_, static_cast<Int128>(releases_[release_].time) * bandwidth_) + step_;
+    const Int128 over = (finish_ + bandwidth_ - 1) / bandwidth_ + rest_;
+    const Int128 slot = std::max<Int128>(over, gates_[gate_].time);
+    advance(releases_, release_, of_release_);
+    advance(gates_, gate_, of_gate_);
+    return static_cast<std::int64_t>(std::min<Int128>(slot, kUnreachable));
+  }
+
+ private:
+  static void advance(const std::vector<Group>& groups, std::size_t& at, std::int64_t& used) {
+    if (++used < groups[at].chunks) return;
+    ++at;
+    used = 0;
+  }
+
+  std::vector<Group> releases_, gates_;
+  Int128 bandwidth_;
+  std::int64_t rest_;
+  Int128 step_;
+  Int128 finish_ = 0;
+  std::size_t release_ = 0, gate_ = 0;
+  std::int64_t of_release_ = 0, of_gate_ = 0;
+};
+
+std::int64_t smallest_size(const BlockList& blocks, const Demand& demand, std::int64_t at_least) {
+  std::int64_t smallest = std::numeric_limits<std::int64_t>::max();
+  for (const std::size_t i : blocks) {
+    for (const std::int64_t size : demand.block(i).sizes) {
+      if (size >= at_least) smallest = std::min(smallest, size);
+    }
+  }
+  return smallest;
+}
+
+/// Sizes worth a threshold: all chunks, and some of the larger ones if sizes really differ.
+std::vector<std::pair<std::int64_t, ChunkId>> size_thresholds(const BlockList& blocks,
+                                                              const Demand& demand) {
+  std::map<std::int64_t, ChunkId> sizes;
+  for (const std::size_t i : blocks) {
+    const Block& block = demand.block(i);
+    for (std::size_t k = 0; k < block.sizes.size(); ++k) {
+      sizes.try_emplace(block.sizes[k], ChunkId(block.id.index() + k));
+    }
+  }
+  std::vector<std::pair<std::int64_t, ChunkId>> all(sizes.begin(), sizes.end());
+  if (all.empty() || all.back().first - all.front().first <= 1) return {};
+  const std::size_t count = std::min(all.size(), kMostSizes);
+  std::vector<std::pair<std::int64_t, ChunkId>> result;
+  for (std::size_t k = 0; k < count; ++k) result.push_back(all[k * all.size() / count]);
+  return result;
+}
+
+/// The nodes at the largest distance, those at the two largest, and so on; not all.
+std::vector<std::vector<NodeId>> farthest_first(const std::map<NodeId, std::int64_t>& distance) {
+  std::map<std::int64_t, std::vector<NodeId>, std::greater<>> levels;
+  for (const auto& [node, away] : distance) levels[away].push_back(node);
+  std::vector<std::vector<NodeId>> result;
+  std::vector<NodeId> so_far;
+  for (const auto& [away, nodes] : levels) {
+    so_far.insert(so_far.end(), nodes.begin(), nodes.end());
+    if (so_far.size() == distance.size() || result.size() == kMostLevels) break;
+    std::vector<NodeId> level = so_far;
+    std::sort(level.begin(), level.end());
+    result.push_back(std::move(level));
+  }
+  return result;
+}
+
+}  // namespace
+
+ChunkCutSearch::ChunkCutSearch(const Network& network, const Demand& demand)
+    : network_(network), demand_(demand) {}
+
+const WholeChunkTimes& ChunkCutSearch::times(std::int64_t bytes) const {
+  std::unique_ptr<WholeChunkTimes>& entry = times_[bytes];
+  if (!entry) entry = std::make_unique<WholeChunkTimes>(network_, Bytes{bytes});
+  return *entry;
+}
+
+std::optional<Time> ChunkCutSearch::value(const Certificate& certificate) const {
+  Counted count = counted(certificate, demand_);
+  const std::int64_t at_least = [&] {
+    if (!certificate.chunk) return std::int64_t{0};
+    for (const Block& block : demand_.blocks()) {
+      const std::size_t offset = certificate.chunk->index() - block.id.index();
+      if (certificate.chunk >= block.id && offset < block.sizes.size()) return block.sizes[offset];
+    }
+    return std::int64_t{0};
+  }();
+  return value(count, network_.entries(count.set), at_least);
+}
+
+std::optional<Time> ChunkCutSearch::value(const Counted& count, const std::vector<LinkId>& links,
+                                          std::int64_t at_least) const {
+  if (count.blocks.empty() || links.empty()) return std::nullopt;
+  const std::int64_t bytes = smallest_size(count.blocks, demand_, at_least);
+  if (bytes == std::numeric_limits<std::int64_t>::max()) return std::nullopt;
+  const WholeChunkTimes& whole = times(bytes);
+  const Topology& topology = network_.topology();
+  const std::vector<std::int64_t>& bandwidths = network_.bandwidths();
+  const std::size_t n = network_.nodes();
+
+  // Chunks that remain counted, by block.
+  BlockList blocks;
+  std::vector<std::int64_t> chunks;
+  Int128 all_bytes = 0;
+  std::int64_t all_chunks = 0;
+  NodeSet destination(n, false);
+  for (const std::size_t i : count.blocks) {
+    const Block& block = demand_.block(i);
+    std::int64_t number = 0;
+    for (const std::int64_t size : block.sizes) {
+      if (size < at_least) continue;
+      ++number;
+      all_bytes += size;
+    }
+    if (number == 0) continue;
+    blocks.push_back(i);
+    chunks.push_back(number);
+    all_chunks += number;
+    for (const NodeId node : block.chunk->destinations) destination[node.index()] = true;
+  }
+
+  // To the nearest target.
+  std::vector<const std::vector<std::int64_t>*> lasts;
+  for (const NodeId node : count.wanting) {
+    if (destination[node.index()]) lasts.push_back(&whole.last(node));
+  }
+  const auto last = [&](std::size_t layer, NodeId node) {
+    std::int64_t least_time = kUnreachable;
+    for (const auto* values : lasts) {
+      least_time = std::min(least_time, (*values)[layer * n + node.index()]);
+    }
+    return least_time;
+  };
+
+  std::vector<Slots> slots;
+  std::vector<Gate> gates_by_bytes;
+  std::vector<std::int64_t> rest_in_layer;
+  for (const LinkId id : links) {
+    const Link& link = topology.link(id);
+    const std::int64_t bandwidth = link.bandwidth.bytes_per_second;
+    const std::int64_t last_0 = last(0, link.to);
+    if (last_0 >= kUnreachable) continue;
+    const std::int64_t rest = link.latency.ps + last_0;
+    rest_in_layer.clear();
+    for (std::size_t k = 0; k < bandwidths.size() && bandwidths[k] <= bandwidth; ++k) {
+      rest_in_layer.push_back(
+          std::min(last(k, link.to) + whole.transmission(k) + link.latency.ps, kUnreachable));
+    }
+    std::vector<Group> releases, gates;
+    for (std::size_t i = 0; i < blocks.size(); ++i) {
+      const Block& block = demand_.block(blocks[i]);
+      std::int64_t release = kUnreachable, gate = kUnreachable;
+      for (const NodeId source : block.sources()) {
+        if (!count.outside[source.index()]) continue;
+        const std::vector<std::int64_t>& first = whole.first(source);
+        release = std::min(release, first[link.from.index()]);
+        for (std::size_t k = 0; k < rest_in_layer.size(); ++k) {
+          gate = std::min(gate, first[k * n + link.from.index()] + rest_in_layer[k]);
+        }
+      }
+      const std::int64_t ready = block.chunk->ready.ps;
+      if (release >= kUnreachable || gate >= kUnreachable) continue;
+      releases.push_back({release + ready, chunks[i]});
+      gates.push_back({gate + ready, chunks[i]});
+    }
+    if (releases.empty()) continue;
+    const std::int64_t opens = std::min_element(releases.begin(), releases.end())->time;
+    gates_by_bytes.push_back({bandwidth, opens + rest});
+    slots.emplace_back(std::move(releases), std::move(gates), bandwidth, rest, bytes);
+  }
+
+  // The slots of all links in the order of time, until all chunks have one.
+  using Entry = std::pair<std::int64_t, std::size_t>;
+  std::priority_queue<Entry, std::vector<Entry>, std::greater<>> queue;
+  for (std::size_t e = 0; e < slots.size(); ++e) queue.emplace(slots[e].next(), e);
+  std::int64_t by_count = kUnreachable;
+  for (std::int64_t k = 0; k < all_chunks && !queue.empty(); ++k) {
+    const auto [time, e] = queue.top();
+    queue.pop();
+    by_count = time;
+    if (time >= kUnreachable) break;
+    queue.emplace(slots[e].next(), e);
+  }
+  if (by_count >= kUnreachable) return std::nullopt;
+  const std::optional<Time> by_bytes = least(std::move(gates_by_bytes), all_bytes);
+  if (!by_bytes) return std::nullopt;
+  return std::max(Time{by_count}, *by_bytes);
+}
+
+std::int64_t ChunkCutSearch::longest_way() const {
+  if (longest_way_ >= 0) return longest_way_;
+  std::int64_t largest = 0;
+  for (const Block& block : demand_.blocks()) {
+    largest = std::max(largest, *std::max_element(block.sizes.begin(), block.sizes.end()));
+  }
+  const WholeChunkTimes& whole = times(largest);
+  longest_way_ = 0;
+  for (const NodeId target : demand_.wanting()) {
+    const std::vector<std::int64_t>& to = whole.last(target);
+    for (const std::size_t i : demand_.wanted_by(target)) {
+      const Block& block = demand_.block(i);
+      for (const NodeId source : block.sources()) {
+        if (to[source.index()] >= kUnreachable) continue;
+        longest_way_ = std::max(longest_way_, to[source.index()] + block.chunk->ready.ps);
+      }
+    }
+  }
+  return longest_way_;
+}
+
+void ChunkCutSearch::search_ways(const StopCondition& stop, Best& best) const {
+  // The largest chunks first, and only so many sizes: each has its own shortest paths.
+  std::map<std::int64_t, BlockList, std::greater<>> by_size;
+  for (std::size_t i = 0; i < demand_.blocks().size(); ++i) {
+    const std::vector<std::int64_t>& sizes = demand_.block(i).sizes;
+    by_size[*std::max_element(sizes.begin(), sizes.end())].push_back(i);
+  }
+  std::size_t sizes = 0;
+  for (const auto& [size, blocks] : by_size) {
+    if (++sizes > kMostSizes) return;
+    const WholeChunkTimes& whole = times(size);
+    for (const std::size_t i : blocks) {
+      if (stop.should_stop()) return;
+      const Block& block = demand_.block(i);
+      const bool sum = block.chunk->is_reduction();
+      for (const NodeId target : block.chunk->destinations) {
+        const std::vector<std::int64_t>& to = whole.last(target);
+        const auto closer = [&](NodeId a, NodeId b) { return to[a.index()] < to[b.index()]; };
+        const auto& sources = block.sources();
+        const NodeId source = sum ? *std::max_element(sources.begin(), sources.end(), closer)
+                                  : *std::min_element(sources.begin(), sources.end(), closer);
+        const std::int64_t way = to[source.index()];
+        if (way == 0 || way >= kUnreachable) continue;
+        if (block.chunk->ready + Time{way} <= best.value()) continue;
+        Certificate certificate;
+        certificate.kind = Certificate::Kind::chunk_cut;
+        certificate.set = {target};
+        certificate.target = target;
+        certificate.from = sum ? std::vector{source} : block.chunk->origins;
+        std::sort(certificate.from.begin(), certificate.from.end());
+        best.offer(value(certificate), certificate);
+        const std::size_t largest = static_cast<std::size_t>(
+            std::max_element(block.sizes.begin(), block.sizes.end()) - block.sizes.begin());
+        certificate.chunk = ChunkId(block.id.index() + largest);
+        best.offer(value(certificate), certificate);
+      }
+    }
+  }
+}
+
+std::vector<std::vector<NodeId>> ChunkCutSearch::far_sources(
+    const Counted& count, const std::vector<LinkId>& links) const {
+  if (count.blocks.empty()) return {};
+  const WholeChunkTimes& whole = times(smallest_size(count.blocks, demand_, 0));
+  std::map<NodeId, std::int64_t> way;
+  for (const std::size_t i : count.blocks) {
+    for (const NodeId source : demand_.block(i).sources()) {
+      if (!count.outside[source.index()] || way.contains(source)) continue;
+      const std::vector<std::int64_t>& first = whole.first(source);
+      std::int64_t least_time = kUnreachable;
+      for (const LinkId id : links) {
+        const Link& link = network_.topology().link(id);
+        std::int64_t rest = kUnreachable;
+        for (const NodeId target : count.wanting) {
+          rest = std::min(rest, whole.last(target)[link.to.index()]);
+        }
+        least_time = std::min(least_time, first[link.from.index()] + link.latency.ps + rest);
+      }
+      way[source] = least_time;
+    }
+  }
+  return farthest_first(way);
+}
+
+std::vector<std::vector<NodeId>> ChunkCutSearch::far_targets(const std::vector<NodeId>& wanting,
+                                                             const std::vector<LinkId>& links,
+                                                             std::int64_t bytes) const {
+  const WholeChunkTimes& whole = times(bytes);
+  std::map<NodeId, std::int64_t> way;
+  for (const NodeId target : wanting) {
+    std::int64_t least_time = kUnreachable;
+    for (const LinkId id : links) {
+      const Link& link = network_.topology().link(id);
+      least_time = std::min(least_time, link.latency.ps + whole.last(target)[link.to.index()]);
+    }
+    way[target] = least_time;
+  }
+  return farthest_first(way);
+}
+
+void ChunkCutSearch::search_set(const CandidateSet& candidate, Best& best) const {
+  const NodeSet& set = candidate.set;
+  const std::vector<LinkId> links = network_.entries(set);
+  if (links.empty()) return;
+  const BlockList entering = demand_.entering(set);
+  if (entering.empty()) return;
+  std::int64_t fastest = 0;
+  for (const LinkId id : links) {
+    fastest = std::max(fastest, network_.topology().link(id).bandwidth.bytes_per_second);
+  }
+  NodeSet wants(network_.nodes(), false);
+  std::vector<std::int64_t> bytes(network_.nodes(), 0);
+  std::int64_t all_bytes = 0, largest = 0;
+  for (const std::size_t i : entering) {
+    const Block& block = demand_.block(i);
+    all_bytes += block.bytes;
+    largest = std::max(largest, *std::max_element(block.sizes.begin(), block.sizes.end()));
+    for (const NodeId node : block.chunk->destinations) {
+      if (!set[node.index()]) continue;
+      wants[node.index()] = true;
+      bytes[node.index()] += block.bytes;
+    }
+  }
+  NodeSet outside = set;
+  outside.flip();
+
+  Certificate base;
+  base.kind = Certificate::Kind::chunk_cut;
+  base.set = members(set);
+  const auto offer_all_sources = [&](const Counted& count, const Certificate& certificate) {
+    best.offer(value(count, links, 0), certificate);
+    for (const auto& [size, chunk] : size_thresholds(count.blocks, demand_)) {
+      Certificate of_size = certificate;
+      of_size.chunk = chunk;
+      best.offer(value(count, links, size), of_size);
+    }
+  };
+  const auto offer = [&](const Counted& count, const Certificate& certificate) {
+    offer_all_sources(count, certificate);
+    for (std::vector<NodeId>& from : far_sources(count, links)) {
+      Certificate from_far = certificate;
+      from_far.from = std::move(from);
+      offer_all_sources(counted(from_far, demand_), from_far);
+    }
+  };
+  // Worth a look only if the bandwidth term, one more chunk and the longest way together might do.
+  const auto hopeless = [&](std::int64_t amount) {
+    std::vector<Gate> gates;
+    for (const LinkId id : links) {
+      gates.push_back({network_.topology().link(id).bandwidth.bytes_per_second, 0});
+    }
+    const std::optional<Time> transfer = least(std::move(gates), amount);
+    return !transfer || *transfer + transmission_time(Bytes{largest}, Bandwidth{fastest}) +
+                                Time{longest_way()} <=
+                            best.value();
+  };
+  const std::vector<NodeId> wanting = members(wants);
+  if (wanting.size() > 1 && !candidate.target && !hopeless(all_bytes)) {
+    offer({set, entering, wanting, outside}, base);
+    for (std::vector<NodeId>& to : far_targets(wanting, links, largest)) {
+      Certificate to_far = base;
+      to_far.to = std::move(to);
+      offer(counted(to_far, demand_), to_far);
+    }
+  }
+  for (const NodeId node : wanting) {
+    if ((candidate.target && *candidate.target != node) || hopeless(bytes[node.index()])) continue;
+    BlockList blocks;
+    const BlockList& wanted = demand_.wanted_by(node);
+    std::set_intersection(entering.begin(), entering.end(), wanted.begin(), wanted.end(),
+                          std::back_inserter(blocks));
+    Certificate certificate = base;
+    certificate.target = node;
+    offer({set, std::move(blocks), {node}, outside}, certificate);
+  }
+}
+
+}  // namespace stellwerk::bound

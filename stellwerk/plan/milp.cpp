@@ -1,0 +1,273 @@
+// Makespan by search on the horizon.
+//
+// Problem: the shortest plan on an epoch grid (the model is in plan/epoch_model.cpp).
+// Idea: one model with the makespan as its objective has a useless relaxation. Instead: (1) a lower bound on the horizon
+// from slots and distances, in microseconds; (2) raised while the LP relaxation of the feasibility problem is infeasible,
+// which is a proof; (3) a known plan, placed on the grid, is the upper bound and often meets the lower one; (4) between
+// the two, feasibility MILPs, the shortest horizon first with a part of the time, then from above.
+// Guarantee: `proven` epochs are a valid lower bound for every plan on this grid; a plan is optimal on the grid when its
+// length equals it. Says nothing about other grids: results are marked discretised.
+// Held to its word by: plan/milp_test.cpp, tests/conformance (brute force on all small instances).
+#include "stellwerk/plan/milp.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "stellwerk/base/error.hpp"
+#include "stellwerk/plan/epoch_model.hpp"
+#include "stellwerk/plan/no_copy.hpp"
+#include "stellwerk/plan/polish.hpp"
+#include "stellwerk/plan/reversal.hpp"
+#include "stellwerk/plan/search.hpp"
+
+namespace stellwerk {
+namespace {
+
+using Objective = EpochModelOptions::Objective;
+
+/// Models beyond this many integer variables do not finish their root relaxation in useful time (docs/highs.md).
+constexpr std::int64_t kComfortableColumns = 30000;
+
+EpochModelOptions model_options(const PlanOptions& options, Objective objective) {
+  EpochModelOptions result;
+  result.store = options.store;
+  result.objective = objective;
+  return result;
+}
+
+/// One grid, one horizon at a time.
+class HorizonSearch {
+ public:
+  HorizonSearch(const Problem& problem, const EpochGrid& grid, std::vector<EpochEntry> start, const PlanOptions& options,
+                PlannerContext& context)
+      : problem_(problem),
+        grid_(grid),
+        options_(options),
+        context_(context),
+        state_(initial_state(problem, grid)) {
+    if (!start.empty()) accept(std::move(start));
+  }
+
+  GridSolution run() {
+    result_.proven = least_horizon(problem_, grid_, state_);
+    if (result_.proven >= kNever) return result_;
+    raise_by_relaxation();
+    bool patient = false;  // the shortest horizon has been tried with a part of the time
+    while (result_.epochs > result_.proven && !context_.stop.should_stop()) {
+      int horizon = result_.proven;
+      StopCondition stop = context_.stop;
+      if (!patient) {
+        stop = context_.stop.within(context_.stop.seconds_left() * (result_.entries.empty() ? 0.9 : 0.4));
+        patient = true;
+      } else if (result_.epochs < kNever) {
+        horizon = result_.epochs - 1;
+      } else {
+        // Nothing known yet: longer horizons are easier.
+        horizon = std::max(last_horizon_ + 1, last_horizon_ * 5 / 4);
+      }
+      last_horizon_ = horizon;
+      const lp::Status status = solve(horizon, stop);
+      if (status == lp::Status::infeasible) {
+        result_.proven = std::max(result_.proven, horizon + 1);
+        patient = false;
+      } else if (status == lp::Status::no_solution && horizon > result_.proven && result_.epochs < kNever) {
+        break;  // the time is up
+      }
+    }
+    if (options_.weighted_objective && !context_.stop.should_stop()) polish_weighted();
+    result_.limit = context_.stop.reached();
+    return result_;
+  }
+
+ private:
+  void accept(std::vector<EpochEntry> entries) {
+    const int epochs = completion_epoch(problem_, grid_, state_, entries);
+    if (epochs >= result_.epochs) return;
+    result_.epochs = epochs;
+    result_.entries = std::move(entries);
+  }
+
+  std::string stage(int horizon) const {
+    return "milp, " + std::to_string(horizon) + " epochs of " + to_string(grid_.duration());
+  }
+
+  /// While the relaxation has no solution, neither has the model.
+  void raise_by_relaxation() {
+    while (result_.proven < result_.epochs && !context_.stop.should_stop()) {
+      const EpochModel model(problem_, grid_, state_, result_.proven, model_options(options_, Objective::none));
+      if (model.reachable()) {
+        lp::SolveOptions solve_options;
+        solve_options.stop = context_.stop.within(context_.stop.seconds_left() / 3);
+        solve_options.relax = true;
+        solve_options.threads = options_.threads;
+        context_.report(stage(result_.proven) + ", relaxation");
+        if (lp::solve(model.model(), solve_options).status != lp::Status::infeasible) return;
+      }
+      ++result_.proven;
+    }
+  }
+
+  lp::Status solve(int horizon, const StopCondition& stop) {
+    const EpochModel model(problem_, grid_, state_, horizon, model_options(options_, Objective::none));
+    if (!model.reachable()) return lp::Status::infeasible;
+    if (!options_.write_model.empty()) lp::write_model(model.model(), options_.write_model);
+    lp::SolveOptions solve_options;
+    solve_options.stop = stop;
+    solve_options.threads = options_.threads;
+    context_.report(stage(horizon));
+    const lp::Solution solution = lp::solve(model.model(), solve_options);
+    if (solution.has_values()) accept(model.entries(solution.values));
+    return solution.status;
+  }
+
+  /// The paper's objective at the length that was found: same makespan, earlier deliveries.
+  void polish_weighted() {
+    const EpochModel model(problem_, grid_, state_, result_.epochs, model_options(options_, Objective::deliveries));
+    if (!options_.write_model.empty()) lp::write_model(model.model(), options_.write_model);
+    lp::SolveOptions solve_options;
+    solve_options.stop = context_.stop;
+    solve_options.threads = options_.threads;
+    solve_options.relative_gap = options_.gap;
+    solve_options.hint = model.values(result_.entries);
+    context_.report("milp, weighted deliveries");
+    const lp::Solution solution = lp::solve(model.model(), solve_options);
+    if (!solution.has_values()) return;
+    std::vector<EpochEntry> entries = model.entries(solution.values);
+    const int epochs = completion_epoch(problem_, grid_, state_, entries);
+    if (epochs <= result_.epochs) {
+      result_.epochs = epochs;
+      result_.entries = std::move(entries);
+    }
+  }
+
+  const Problem& problem_;
+  const EpochGrid& grid_;
+  const PlanOptions& options_;
+  PlannerContext& context_;
+  EpochState state_;
+  GridSolution result_;
+  int last_horizon_ = 0;
+};
+
+/// The finest duration whose model is likely to be solved: exact grid, fastest link, slowest link, then doubling.
+Time comfortable_duration(const Problem& problem, const PlanOptions& options, Time expected) {
+  if (options.epoch.kind != EpochChoice::Kind::automatic) return epoch_duration(problem, options.epoch);
+  const auto comfortable = [&](Time duration) {
+    constexpr std::int64_t kMostEpochs = 1000;
+    const std::int64_t horizon = expected.ps / duration.ps + 1;
+    if (horizon > kMostEpochs) return false;
+    const EpochGrid grid(problem, duration);
+    return count_entries(problem, grid, initial_state(problem, grid), static_cast<int>(horizon)) <= kComfortableColumns;
+  };
+  for (const auto kind : {EpochChoice::Kind::automatic, EpochChoice::Kind::fastest}) {
+    const Time duration = epoch_duration(problem, {kind, 1, Time{0}});
+    if (comfortable(duration)) return duration;
+  }
+  Time duration = epoch_duration(problem, {EpochChoice::Kind::slowest, 1, Time{0}});
+  while (!comfortable(duration) && duration < expected) duration = 2 * duration;
+  return duration;
+}
+
+/// The solver on a problem of copies: sends re-timed, at least as good as `incumbent` (may be empty).
+struct Part {
+  Schedule sends;
+  EpochRecord epoch;
+  Limit limit = Limit::none;
+};
+
+Time makespan(const Problem& problem, const Schedule& sends) {
+  Time last{0};
+  for (const Send& send : sends) {
+    const SendTiming times = timing(problem.topology, send);
+    for (const Time arrival : times.arrival) last = std::max(last, send.start + arrival);
+  }
+  return last;
+}
+
+Part solve_part(const Problem& problem, const PlanOptions& options, PlannerContext& context, Schedule incumbent) {
+  Part part;
+  if (problem.chunks.empty()) return part;
+  if (incumbent.empty()) {
+    PlannerContext quick = context;
+    quick.stop = context.stop.within(context.stop.seconds_left() / 5);
+    incumbent = plan_search(problem, options, quick).sends;
+  }
+  const Time expected = incumbent.empty() ? (context.bound ? 2 * context.bound->value : Time{1}) : makespan(problem, incumbent);
+  const EpochGrid grid(problem, comfortable_duration(problem, options, expected));
+  std::vector<EpochEntry> start = epoch_schedule(problem, grid, incumbent);
+  if (!options.store) start.clear();  // it may store where it must not
+  if (!options.read_solution.empty()) {
+    const EpochState state = initial_state(problem, grid);
+    const int horizon = completion_epoch(problem, grid, state, start);
+    const EpochModel model(problem, grid, state, horizon, model_options(options, Objective::none));
+    start = model.entries(lp::read_solution(model.model(), options.read_solution));
+  }
+  const GridSolution found = solve_on_grid(problem, grid, std::move(start), options, context);
+  part.limit = found.limit;
+  part.epoch = {grid.duration(), found.epochs >= kNever ? 0 : found.epochs, found.proven};
+  if (!found.entries.empty()) {
+    part.sends = polish(problem, entries_to_sends(problem, grid, initial_state(problem, grid), found.entries));
+  }
+  const bool restricted = !options.store;  // the incumbent need not keep the restriction
+  if (!incumbent.empty() && !restricted &&
+      (part.sends.empty() || makespan(problem, incumbent) < makespan(problem, part.sends))) {
+    part.sends = std::move(incumbent);
+  }
+  return part;
+}
+
+}  // namespace
+
+GridSolution solve_on_grid(const Problem& problem, const EpochGrid& grid, std::vector<EpochEntry> start,
+                           const PlanOptions& options, PlannerContext& context) {
+  return HorizonSearch(problem, grid, std::move(start), options, context).run();
+}
+
+PlannerOutcome plan_milp(const Problem& problem, const PlanOptions& options, PlannerContext& context) {
+  PlannerOutcome outcome;
+  const auto finish = [&](Part part) {
+    outcome.sends = std::move(part.sends);
+    outcome.epoch = part.epoch;
+    outcome.termination = {outcome.sends.empty() ? Termination::Reason::no_solution : Termination::Reason::feasible,
+                           part.limit};
+    if (outcome.sends.empty()) outcome.message = "no plan on the grid of " + to_string(part.epoch.duration) + " before the limit";
+    return outcome;
+  };
+  if (!has_reductions(problem)) {
+    if (options.copy) {
+      return finish(solve_part(problem, options, context, context.incumbent != nullptr ? *context.incumbent : Schedule{}));
+    }
+    const NoCopyProblem single = without_copies(problem);
+    Part part = solve_part(single.problem, options, context, {});
+    part.sends = single.translate(std::move(part.sends));
+    return finish(std::move(part));
+  }
+  if (!options.copy) {
+    outcome.termination.reason = Termination::Reason::unsupported;
+    outcome.message = "reductions without copies are not modelled: drop --no-copy";
+    return outcome;
+  }
+  const ReductionSplit split = split_reductions(problem);
+  const bool both = !split.collect.chunks.empty() && !split.spread.chunks.empty();
+  PlannerContext half = context;
+  half.incumbent = nullptr;
+  half.bound.reset();
+  half.bound_chunked.reset();
+  if (both) half.stop = context.stop.within(context.stop.seconds_left() / 2);
+  Part collect = solve_part(split.collect, options, half, {});
+  half.stop = context.stop;
+  Part spread = solve_part(split.spread, options, half, {});
+  Part whole;
+  whole.limit = std::max(collect.limit, spread.limit);
+  if ((collect.sends.empty() && !split.collect.chunks.empty()) || (spread.sends.empty() && !split.spread.chunks.empty())) {
+    return finish(std::move(whole));
+  }
+  // What is proven of a half holds for the whole only when there is one half.
+  if (!both) whole.epoch = split.collect.chunks.empty() ? spread.epoch : collect.epoch;
+  whole.sends = polish(problem, join_reductions(problem, split, collect.sends, spread.sends));
+  finish(std::move(whole));
+  if (both) outcome.epoch.reset();
+  return outcome;
+}
+
+}  // namespace stellwerk
