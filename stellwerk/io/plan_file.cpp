@@ -527,33 +527,39 @@ class Fields {
   bool first_ = true;
 };
 
-void append_result(std::string& text, const Plan& plan) {
+std::string time_text(const std::optional<Bound>& bound) {
+  return bound ? std::to_string(bound->value.ps) : "null";
+}
+std::string kind_text(const std::optional<Bound>& bound) {
+  return bound ? json::quote(to_string(bound->certificate.kind)) : "null";
+}
+std::string proof_text(const std::optional<Bound>& bound) {
+  return bound ? certificate_text(bound->certificate) : "null";
+}
+
+/// `indent` is put before every line but the first.
+void append_result(std::string& text, const Plan& plan, std::string_view indent) {
   const Result& result = plan.result;
   const RecordedMetrics derived = derive_metrics(plan);
-  text += "{\n    ";
-  Fields fields(text, ",\n    ");
-  const auto time = [](const std::optional<Bound>& bound) {
-    return bound ? std::to_string(bound->value.ps) : "null";
-  };
-  const auto proof = [](const std::optional<Bound>& bound) {
-    return bound ? certificate_text(bound->certificate) : "null";
-  };
+  const std::string line = "\n" + std::string(indent);
+  text += "{" + line + "  ";
+  const std::string between = "," + line + "  ";
+  Fields fields(text, between);
   fields.add("transfer_time_ps", std::to_string(result.transfer_time.ps));
-  fields.add("bound_ps", time(result.bound));
-  fields.add("bound_kind",
-             result.bound ? json::quote(to_string(result.bound->certificate.kind)) : "null");
+  fields.add("bound_ps", time_text(result.bound));
+  fields.add("bound_kind", kind_text(result.bound));
   fields.add("gap", optional_number(derived.gap));
-  fields.add("bound_certificate", proof(result.bound));
-  fields.add("bound_chunked_ps", time(result.bound_chunked));
+  fields.add("bound_certificate", proof_text(result.bound));
+  fields.add("bound_chunked_ps", time_text(result.bound_chunked));
   fields.add("gap_chunked", optional_number(derived.gap_chunked));
-  fields.add("bound_chunked_certificate", proof(result.bound_chunked));
+  fields.add("bound_chunked_certificate", proof_text(result.bound_chunked));
   fields.add(derived.total);
   fields.add("chunks_per_block",
              derived.chunks_per_block ? std::to_string(*derived.chunks_per_block) : "null");
 
   std::string jobs = "[";
   for (std::size_t i = 0; i < plan.problem.jobs.size(); ++i) {
-    jobs += i > 0 ? ",\n      {" : "\n      {";
+    jobs += (i > 0 ? "," : "") + line + "    {";
     Fields job(jobs, ", ");
     job.add("name", json::quote(plan.problem.jobs[i].name));
     job.add("finish_ps", std::to_string(i < result.job_finish.size() ? result.job_finish[i].ps
@@ -585,7 +591,7 @@ void append_result(std::string& text, const Plan& plan) {
   fields.add("solver_time_s", json::number(result.solver_time_s));
   fields.add("core_seconds", json::number(result.core_seconds));
   fields.add("peak_rss_bytes", std::to_string(result.peak_rss_bytes));
-  text += "\n  }";
+  text += line + "}";
 }
 
 }  // namespace
@@ -636,7 +642,25 @@ std::string format_plan(const Plan& plan) {
   text += "\n  ],\n  \"sends\": ";
   append_sends(text, plan.problem, plan.sends);
   text += ",\n  \"result\": ";
-  append_result(text, plan);
+  append_result(text, plan, "  ");
+  return text + "\n}\n";
+}
+
+std::string format_result(const Plan& plan) {
+  std::string text;
+  append_result(text, plan, "");
+  return text + "\n";
+}
+
+std::string format_bounds(const Bound& any_chunking, const Bound& chunked) {
+  std::string text = "{\n  ";
+  Fields fields(text, ",\n  ");
+  fields.add("bound_ps", time_text(any_chunking));
+  fields.add("bound_kind", kind_text(any_chunking));
+  fields.add("bound_certificate", proof_text(any_chunking));
+  fields.add("bound_chunked_ps", time_text(chunked));
+  fields.add("bound_chunked_kind", kind_text(chunked));
+  fields.add("bound_chunked_certificate", proof_text(chunked));
   return text + "\n}\n";
 }
 

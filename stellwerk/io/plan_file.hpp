@@ -21,6 +21,10 @@ Plan parse_plan(std::string_view text, const std::string& label);
 /// The full (expanded) form. Derived figures (derive_metrics) are computed, not taken from
 /// `plan.result.recorded`. Reads back as the same plan.
 std::string format_plan(const Plan& plan);
+/// The plan's `result` object alone.
+std::string format_result(const Plan& plan);
+/// Bounds without a plan: the fields of a result that say what has been proven.
+std::string format_bounds(const Bound& any_chunking, const Bound& chunked);
 /// All or nothing; see write_file.
 void write_plan(const Plan& plan, const std::string& path);
 
