@@ -1,5 +1,5 @@
-// A small deterministic random generator. The standard distributions differ between libraries, and the same seed
-// must give the same plan everywhere, so the few that are needed are here.
+// A small deterministic random generator. The standard distributions differ between libraries, and
+// the same seed must give the same plan everywhere, so the few that are needed are here.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,9 @@ class Rng {
   }
   /// Uniform in [low, high].
   std::int64_t between(std::int64_t low, std::int64_t high) {
-    return low + static_cast<std::int64_t>(below(static_cast<std::uint64_t>(high - low) + 1));
+    const auto begin = static_cast<std::uint64_t>(low);
+    const std::uint64_t count = static_cast<std::uint64_t>(high) - begin + 1;  // 0: all of them
+    return static_cast<std::int64_t>(begin + (count == 0 ? next() : below(count)));
   }
   /// Uniform in [0, 1).
   double uniform() { return static_cast<double>(next() >> 11) * 0x1.0p-53; }

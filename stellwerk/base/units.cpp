@@ -103,16 +103,19 @@ std::int64_t parse_quantity(std::string_view what, std::string_view text, const 
   return static_cast<std::int64_t>(value);
 }
 
-/// The largest unit (of a list in ascending order) that is at most `value`, with up to five significant digits.
+/// In the largest unit (of a list in ascending order) in which the number shown is at least 1, with
+/// up to five significant digits.
 template <std::size_t N>
 std::string humanise(std::int64_t value, const std::array<Unit, N>& units) {
+  const auto in = [&](const Unit& unit) {
+    return static_cast<double>(value) / static_cast<double>(unit.numerator);
+  };
   const Unit* unit = &units[0];
   for (const Unit& candidate : units) {
-    if (value >= candidate.numerator) unit = &candidate;
+    if (in(candidate) >= 0.999995) unit = &candidate;  // what five digits round up to 1
   }
   std::array<char, 64> buffer{};
-  std::snprintf(buffer.data(), buffer.size(), "%.5g %s",
-                static_cast<double>(value) / static_cast<double>(unit->numerator),
+  std::snprintf(buffer.data(), buffer.size(), in(*unit) < 99999.5 ? "%.5g %s" : "%.0f %s", in(*unit),
                 std::string(unit->name).c_str());
   return buffer.data();
 }
@@ -121,14 +124,16 @@ constexpr std::array kHumanBytes = {Unit{"B", 1}, Unit{"KB", kK}, Unit{"MB", kM}
 constexpr std::array kHumanBandwidth = {Unit{"B/s", 1}, Unit{"KB/s", kK}, Unit{"MB/s", kM}, Unit{"GB/s", kG},
                                         Unit{"TB/s", kT}};
 
-/// `value` in the largest unit that needs at most `kDecimals` decimals: exact and short.
+/// `value` in the largest unit that needs at most three decimals: exact and short.
 template <std::size_t N>
 std::string exact(std::int64_t value, const std::array<Unit, N>& units) {
   if (value == 0) return "0" + std::string(units[0].name);
   for (std::size_t i = units.size(); i-- > 0;) {
     const std::int64_t scale = units[i].numerator;
-    // At most three decimals, and at least one tenth of the unit: 700 ns is "0.7us", 35 ns is "35ns".
-    if (value >= scale / 10 && (scale < 1000 ? value % scale == 0 : value % (scale / 1000) == 0)) {
+    // At most three decimals, and no fraction below one, but for microseconds, in which latencies are
+    // quoted: "0.7us", "35ns", "450GB/s".
+    const std::int64_t least = units[i].name == "us" ? scale / 10 : scale;
+    if (value >= least && (scale < 1000 ? value % scale == 0 : value % (scale / 1000) == 0)) {
       std::string text = std::to_string(value / scale);
       std::int64_t rest = value % scale;
       if (rest != 0) {

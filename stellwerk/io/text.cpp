@@ -64,8 +64,9 @@ std::string_view nearest(std::string_view text, const std::vector<std::string_vi
   std::size_t best = std::min<std::size_t>(3, text.size() / 3) + 1;
   std::string_view result;
   for (const std::string_view candidate : candidates) {
-    const std::size_t distance = edits(text, candidate, best - 1);
-    if (distance < best) {
+    const std::size_t distance = edits(text, candidate, best);
+    const bool completes = candidate.starts_with(text) && !result.starts_with(text);
+    if (distance < best || (distance == best && completes && !result.empty())) {
       best = distance;
       result = candidate;
       if (best == 0) break;

@@ -14,7 +14,8 @@ std::string one_line(std::string_view text);
 std::string in_quotes(std::string_view text);
 
 /// The candidate with the fewest edits to `text` if it is close (at most a third of its letters
-/// differ, and at most three), else an empty view. The first of several.
+/// differ, and at most three), else an empty view. Of several one that begins
+/// with `text`, or else the first.
 std::string_view nearest(std::string_view text, const std::vector<std::string_view>& candidates);
 
 /// "; did you mean 'x'?" or nothing.
