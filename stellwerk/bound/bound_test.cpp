@@ -1,0 +1,156 @@
+#include "stellwerk/bound/bound.hpp"
+
+#include <gtest/gtest.h>
+
+#include "tests/support/brute_force.hpp"
+
+namespace stellwerk {
+namespace {
+
+using testing::brute_force;
+using testing::EpochInstance;
+using testing::random_instance;
+using testing::to_problem;
+
+constexpr Bytes kChunk{60'000};
+constexpr Time kEpoch{1'000'000};
+constexpr int kMostEpochs = 25;
+
+std::string show(const EpochInstance& instance) {
+  std::string text;
+  for (const auto& link : instance.links) {
+    text += " " + std::to_string(link.from) + "->" + std::to_string(link.to) + "(" +
+            std::to_string(link.latency) + "," + std::to_string(link.window) + "," +
+            std::to_string(link.parallel) + ")";
+  }
+  for (const auto& chunk : instance.chunks) {
+    text += " [";
+    for (int o : chunk.origins) text += std::to_string(o) + " ";
+    text += "->";
+    for (int d : chunk.destinations) text += " " + std::to_string(d);
+    text += " @" + std::to_string(chunk.ready) + "]";
+  }
+  return text;
+}
+
+/// The reverse of copies: every chunk becomes a sum that its destinations contribute to (with its
+/// origin), formed at the origin.
+Problem reduction_problem(const EpochInstance& instance) {
+  const Problem copies = to_problem(instance, kChunk, kEpoch);
+  Job job = copies.jobs.front();
+  for (CustomChunk& chunk : job.custom) {
+    const NodeId root = chunk.origins.front();
+    chunk.contributors = chunk.destinations;
+    chunk.contributors.push_back(root);
+    chunk.destinations = {root};
+    chunk.origins.clear();
+  }
+  return make_problem(reversed(copies.topology), {job});
+}
+
+TEST(BruteForce, KnowsSmallOptima) {
+  // 0 -> 1 -> 2 with latency 1 and window 2: one chunk needs 6 epochs, two chunks 8.
+  EpochInstance line{{NodeKind::gpu, NodeKind::gpu, NodeKind::gpu},
+                     {false, false, false},
+                     {{0, 1, 1, 2}, {1, 2, 1, 2}},
+                     {{{0}, {2}}}};
+  EXPECT_EQ(brute_force(line, 20)->horizon, 6);
+  line.chunks.push_back({{0}, {1, 2}});
+  EXPECT_EQ(brute_force(line, 20)->horizon, 8);
+  EXPECT_FALSE(brute_force(line, 7));
+  EXPECT_EQ(brute_force(line, 8)->sends.size(), 4u);
+
+  // A star: cut-through pays the window once; multicast serves both leaves at once.
+  EpochInstance star{{NodeKind::gpu, NodeKind::gpu, NodeKind::gpu, NodeKind::switch_},
+                     {false, false, false, false},
+                     {{0, 3, 1, 2}, {3, 1, 1, 2}, {3, 2, 1, 2}},
+                     {{{0}, {1, 2}}}};
+  EXPECT_EQ(brute_force(star, 20)->horizon, 6);  // two sends, one after the other
+  star.multicast[3] = true;
+  EXPECT_EQ(brute_force(star, 20)->horizon, 4);
+}
+
+struct Tally {
+  int solved = 0;
+  int met = 0;  ///< the bound says that one epoch less is impossible
+};
+
+/// Neither bound may exceed `optimum` (in epochs of kEpoch) for `problem`.
+void expect_sound(const Problem& problem, int optimum, const EpochInstance& instance,
+                  Tally& tally) {
+  const Bound any = lower_bound(problem);
+  const Bound whole = lower_bound_chunked(problem, any);
+  ASSERT_LE(any.value, whole.value);
+  ASSERT_LE(whole.value, optimum * kEpoch)
+      << to_string(whole.certificate.kind) << ": " << describe(whole.certificate, problem)
+      << show(instance);
+  ++tally.solved;
+  tally.met += whole.value > (optimum - 1) * kEpoch;
+}
+
+TEST(LowerBound, NeverExceedsTheOptimumOfAnExhaustiveSearch) {
+  Rng rng(11);
+  Tally tally;
+  for (int round = 0; round < 3000; ++round) {
+    testing::RandomInstanceOptions options;
+    options.parallel = round % 2 == 1;
+    const EpochInstance instance = random_instance(rng, options);
+    const auto optimum = brute_force(instance, kMostEpochs);
+    if (!optimum) continue;
+    expect_sound(to_problem(instance, kChunk, kEpoch), optimum->horizon, instance, tally);
+    if (HasFatalFailure()) return;
+  }
+  EXPECT_GT(tally.solved, 2000);
+  // Not only sound: on most of these the bound proves the optimum.
+  EXPECT_GT(tally.met, tally.solved * 9 / 10) << tally.met << " of " << tally.solved;
+}
+
+TEST(LowerBound, NeverExceedsTheOptimumOfSums) {
+  Rng rng(12);
+  Tally tally;
+  for (int round = 0; round < 2000; ++round) {
+    testing::RandomInstanceOptions options;
+    options.ready = false;  // time reversal would make deadlines of them
+    EpochInstance instance = random_instance(rng, options);
+    for (auto& chunk : instance.chunks) chunk.origins.resize(1);
+    for (auto node : instance.multicast) node = false;
+    const auto optimum = brute_force(instance, kMostEpochs);
+    if (!optimum) continue;
+    expect_sound(reduction_problem(instance), optimum->horizon, instance, tally);
+    if (HasFatalFailure()) return;
+  }
+  EXPECT_GT(tally.solved, 1000);
+  EXPECT_GT(tally.met, tally.solved * 8 / 10) << tally.met << " of " << tally.solved;
+}
+
+TEST(LowerBound, HoldsForFinerChunks) {
+  // One or two blocks, whole or cut in two: what is proven for any chunking must hold for the
+  // halves, too. Half a chunk takes half a window, so the halves live on a grid of half epochs with
+  // twice the latencies.
+  Rng rng(13);
+  int faster = 0;
+  for (int round = 0; round < 1000; ++round) {
+    testing::RandomInstanceOptions options;
+    options.most_chunks = round % 2 + 1;
+    options.most_nodes = round % 2 == 0 ? 4 : 3;
+    options.most_window = 2;
+    const EpochInstance whole = random_instance(rng, options);
+    EpochInstance halves = whole;
+    for (auto& link : halves.links) link.latency *= 2;
+    for (auto& chunk : halves.chunks) chunk.ready *= 2;
+    const std::size_t blocks = halves.chunks.size();
+    for (std::size_t c = 0; c < blocks; ++c) halves.chunks.push_back(halves.chunks[c]);
+    const auto optimum = brute_force(halves, 16);
+    if (!optimum) continue;
+    const Problem problem = to_problem(whole, kChunk, kEpoch);
+    const Bound any = lower_bound(problem);
+    ASSERT_LE(2 * any.value, optimum->horizon * kEpoch)
+        << to_string(any.certificate.kind) << ": " << describe(any.certificate, problem)
+        << show(whole);
+    faster += 2 * lower_bound_chunked(problem, any).value > optimum->horizon * kEpoch;
+  }
+  EXPECT_GT(faster, 50);  // and whole chunks really are slower
+}
+
+}  // namespace
+}  // namespace stellwerk
