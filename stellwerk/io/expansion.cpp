@@ -17,7 +17,8 @@
 namespace stellwerk {
 namespace {
 
-constexpr std::size_t kMostGroupEntries = std::size_t{1} << 28;
+constexpr std::size_t kMostElements = std::size_t{1} << 16;
+constexpr std::size_t kMostGroupEntries = std::size_t{1} << 26;  // elements times nodes
 constexpr std::size_t kMostSends = 50'000'000;
 
 [[noreturn]] void refuse(const std::string& message) {
@@ -127,9 +128,9 @@ std::vector<Permutation> group_closure(const std::vector<Permutation>& generator
       for (std::size_t v = 0; v < nodes; ++v) product[v] = generator[elements[i][v].index()];
       if (!known.insert(product).second) continue;
       elements.push_back(std::move(product));
-      if (elements.size() * nodes > kMostGroupEntries) {
+      if (elements.size() > kMostElements || elements.size() * nodes > kMostGroupEntries) {
         refuse("the generators generate a group of more than " +
-               std::to_string(kMostGroupEntries / nodes) +
+               std::to_string(std::min(kMostElements, kMostGroupEntries / nodes)) +
                " elements: take generators of a smaller group");
       }
     }

@@ -152,7 +152,7 @@ TEST(Expansion, RefusesWhatIsNoSymmetry) {
     ADD_FAILURE();
   } catch (const Error& error) {
     EXPECT_EQ(std::string(error.what()),
-              "generator 0 is no symmetry of the topology: link 1 (gpu0.0->gpu0.1) has no image");
+              "generator 0 is no symmetry of the topology: link 3 (gpu0.1->gpu0.2) has no image");
   }
   // A symmetry of the network, but not of the demand.
   const Topology ring = catalogue_topology("ring:6");
