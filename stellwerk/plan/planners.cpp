@@ -1,0 +1,42 @@
+// The table of planners. Adding one = one file pair in this folder + one row here + its section in docs/planners.md.
+#include <array>
+
+#include "stellwerk/base/error.hpp"
+#include "stellwerk/plan/direct.hpp"
+#include "stellwerk/plan/lp_planner.hpp"
+#include "stellwerk/plan/milp.hpp"
+#include "stellwerk/plan/planner.hpp"
+#include "stellwerk/plan/ring.hpp"
+#include "stellwerk/plan/rounds.hpp"
+#include "stellwerk/plan/search.hpp"
+
+namespace stellwerk {
+namespace {
+
+constexpr std::array kPlanners = {
+    PlannerRow{"direct", "every chunk straight to its destinations, as in pairwise exchange", true, true, false, true,
+               plan_direct},
+    PlannerRow{"ring", "NCCL-like ring over the ranks", true, true, false, true, plan_ring},
+    PlannerRow{"search", "multicast trees inserted one by one, then ruin and recreate", true, true, false, false,
+               plan_search},
+    PlannerRow{"lp", "time-expanded linear program, for demands without useful copies", false, false, true, false,
+               plan_lp},
+    PlannerRow{"milp", "time-expanded mixed-integer program with copy and store-and-forward", true, true, true, false,
+               plan_milp},
+    PlannerRow{"rounds", "milp by time partitioning into rounds", true, true, false, false, plan_rounds},
+};
+
+}  // namespace
+
+std::span<const PlannerRow> planners() { return kPlanners; }
+
+const PlannerRow& find_planner(std::string_view name) {
+  std::string names;
+  for (const PlannerRow& row : kPlanners) {
+    if (row.name == name) return row;
+    names += (names.empty() ? "" : ", ") + std::string(row.name);
+  }
+  throw Error(ErrorCode::usage, "'" + std::string(name) + "' is not a planner: choose one of " + names);
+}
+
+}  // namespace stellwerk

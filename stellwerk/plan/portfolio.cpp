@@ -1,0 +1,248 @@
+// The portfolio: cheap planners first, every chunk count that may pay, exact planners while time remains.
+//
+// With a bound for any chunking at hand, a chunk count whose own bound already misses the gap target cannot reach it, so
+// the deeper search starts with counts that can. Every candidate is judged by the independent verifier before it counts;
+// the bound never comes from a planner.
+#include "stellwerk/plan/portfolio.hpp"
+
+#include <algorithm>
+#include <chrono>
+
+#include "stellwerk/base/error.hpp"
+#include "stellwerk/base/resources.hpp"
+#include "stellwerk/base/version.hpp"
+#include "stellwerk/bound/bound.hpp"
+#include "stellwerk/check/simulate.hpp"
+#include "stellwerk/plan/no_copy.hpp"
+#include "stellwerk/plan/reachability.hpp"
+#include "stellwerk/plan/reversal.hpp"
+
+namespace stellwerk {
+namespace {
+
+/// Plans larger than this (chunks times destinations) are not tried by the choice of the chunk count.
+constexpr std::int64_t kMostDeliveries = 400'000;
+
+class Portfolio {
+ public:
+  Portfolio(PortfolioRequest request, const StopCondition& stop, Progress* progress, const Judge& judge)
+      : request_(std::move(request)), stop_(stop), progress_(progress), judge_(judge) {}
+
+  Plan run() {
+    started_ = std::chrono::steady_clock::now();
+    cpu_started_ = cpu_seconds();
+    const Problem coarse = with_chunks(1);
+    if (coarse.chunks.empty()) {
+      Plan plan;
+      plan.problem = coarse;
+      offer("none", coarse, {}, {});
+      return complete();
+    }
+    require_reachable(coarse);
+    bound_ = lower_bound(coarse, stop_);
+    if (request_.planner.empty()) {
+      everything();
+    } else {
+      only(find_planner(request_.planner));
+    }
+    if (!best_) refuse();
+    return complete();
+  }
+
+ private:
+  bool adjustable() const {
+    return std::any_of(request_.jobs.begin(), request_.jobs.end(), [](const Job& job) { return job.auto_chunks; });
+  }
+
+  Problem with_chunks(int chunks) const {
+    std::vector<Job> jobs = request_.jobs;
+    for (Job& job : jobs) {
+      if (job.auto_chunks) job.chunks = chunks;
+    }
+    return make_problem(request_.topology, std::move(jobs), request_.relays);
+  }
+
+  /// 1, 2, 4, ... as far as the plan does not become too large; 1 alone when the counts are given.
+  std::vector<int> chunk_counts(int most) const {
+    if (!adjustable()) return {1};
+    std::vector<int> counts;
+    const Problem coarse = with_chunks(1);
+    std::int64_t deliveries = 0;
+    for (const Chunk& chunk : coarse.chunks) {
+      deliveries += static_cast<std::int64_t>(chunk.destinations.size() + chunk.contributors.size());
+    }
+    for (int count = 1; count <= most; count *= 2) {
+      if (count == 1 || deliveries * count <= kMostDeliveries) counts.push_back(count);
+    }
+    return counts;
+  }
+
+  bool good_enough() const {
+    return best_ && static_cast<double>(best_->result.transfer_time.ps) <=
+                        static_cast<double>(bound_.value.ps) * (1 + request_.options.gap);
+  }
+  bool time_is_up() const { return stop_.should_stop(); }
+
+  const Bound& chunked_bound(const Problem& problem, int chunks) {
+    const auto known = std::find_if(chunked_.begin(), chunked_.end(), [&](const auto& x) { return x.first == chunks; });
+    if (known != chunked_.end()) return known->second;
+    return chunked_.emplace_back(chunks, lower_bound_chunked(problem, bound_, stop_)).second;
+  }
+  bool can_reach_target(const Problem& problem, int chunks) {
+    return static_cast<double>(chunked_bound(problem, chunks).value.ps) <=
+           static_cast<double>(bound_.value.ps) * (1 + request_.options.gap);
+  }
+
+  /// Runs one planner on one chunk count, with at most `seconds`, and keeps the plan if it is the best so far.
+  void attempt(const PlannerRow& planner, int chunks, double seconds, bool quick) {
+    const Problem problem = with_chunks(chunks);
+    // Without copies every destination is a demand of its own; planners then need not know.
+    const bool single = !request_.options.copy && !has_reductions(problem);
+    const NoCopyProblem copies = single ? without_copies(problem) : NoCopyProblem{};
+    const Problem& posed = single ? copies.problem : problem;
+    PlannerContext context;
+    context.stop = stop_.within(seconds);
+    context.progress = progress_;
+    context.rng = Rng(request_.options.seed);
+    context.bound = bound_;
+    context.bound_chunked = chunked_bound(problem, chunks);
+    if (best_ && best_chunks_ == chunks && !single) context.incumbent = &best_->sends;
+    PlanOptions options = request_.options;
+    options.quick = quick;
+    PlannerOutcome outcome = planner.plan(posed, options, context);
+    if (!outcome.message.empty()) messages_.push_back(std::string(planner.name) + ": " + outcome.message);
+    if (outcome.epoch && (!epoch_ || epoch_->proven_epochs == 0)) epoch_ = outcome.epoch;
+    if (!outcome.has_plan()) return;
+    if (single) outcome.sends = copies.translate(std::move(outcome.sends));
+    offer(planner.name, problem, std::move(outcome.sends), outcome.termination);
+    if (best_ && best_->result.planner == planner.name && best_chunks_ != chunks) return;
+    if (best_ && outcome.epoch) best_epoch_ = outcome.epoch;
+  }
+
+  void offer(std::string_view planner, const Problem& problem, Schedule sends, Termination termination) {
+    Plan plan;
+    plan.problem = problem;
+    Simulation timed = simulate(problem, sends);
+    plan.sends = std::move(timed.sends);
+    Result& result = plan.result;
+    result.job_finish = std::move(timed.job_finish);
+    result.transfer_time = timed.transfer_time;
+    if (best_ && result.transfer_time >= best_->result.transfer_time) return;
+    result.planner = planner;
+    result.termination = termination;
+    if (!problem.chunks.empty()) {
+      result.bound = bound_;
+      result.bound_chunked = chunked_bound(problem, current_chunks(problem));
+    }
+    if (const std::optional<std::string> objection = judge_(plan)) {
+      messages_.push_back(std::string(planner) + ": invalid plan: " + *objection);
+      return;
+    }
+    best_ = std::move(plan);
+    best_chunks_ = current_chunks(problem);
+    if (progress_ != nullptr) progress_->report({std::string(planner), best_->result.transfer_time, bound_.value});
+  }
+
+  /// The chunk count by which chunked bounds are remembered.
+  int current_chunks(const Problem& problem) const {
+    for (std::size_t i = 0; i < problem.jobs.size(); ++i) {
+      if (request_.jobs[i].auto_chunks) return problem.jobs[i].chunks;
+    }
+    return 1;
+  }
+
+  void only(const PlannerRow& planner) {
+    const std::vector<int> counts = chunk_counts(planner.exact ? 8 : 64);
+    for (std::size_t i = 0; i < counts.size(); ++i) {
+      if (i > 0 && (good_enough() || time_is_up())) break;
+      // A count that cannot reach the target is worth a plan, not all the time.
+      const bool last = i + 1 == counts.size() || can_reach_target(with_chunks(counts[i]), counts[i]);
+      const Time before = best_ ? best_->result.transfer_time : Time::max();
+      attempt(planner, counts[i], stop_.seconds_left() * (last ? 1.0 : 0.3), false);
+      if (planner.baseline && i > 3 && best_ && best_->result.transfer_time == before) break;
+    }
+  }
+
+  void everything() {
+    const std::vector<int> counts = chunk_counts(64);
+    const bool free = request_.options.store;  // the others do not know how not to store
+    if (free) {
+      for (const PlannerRow& planner : planners()) {
+        if (!planner.baseline || (!request_.options.copy && planner.name == "ring")) continue;
+        for (const int count : counts) {
+          if (best_ && (good_enough() || time_is_up() || count > 16)) break;
+          attempt(planner, count, stop_.seconds_left() / 4, true);
+        }
+      }
+      // Quick passes on every count, then deep ones where the target can be met.
+      for (const bool quick : {true, false}) {
+        for (const int count : counts) {
+          if (best_ && (good_enough() || time_is_up())) return;
+          if (!quick && adjustable() && counts.size() > 1 && !can_reach_target(with_chunks(count), count) &&
+              count != best_chunks_) {
+            continue;
+          }
+          attempt(find_planner("search"), count, stop_.seconds_left() / 3, quick);
+        }
+      }
+    }
+    for (const PlannerRow& planner : planners()) {
+      if (!planner.exact) continue;
+      if (best_ && (good_enough() || time_is_up())) return;
+      attempt(planner, best_ ? best_chunks_ : counts.front(), stop_.seconds_left() * 0.8, false);
+    }
+  }
+
+  [[noreturn]] void refuse() const {
+    std::string reasons;
+    for (const std::string& message : messages_) reasons += (reasons.empty() ? "" : "; ") + message;
+    if (reasons.find("invalid plan") != std::string::npos) throw Error(ErrorCode::internal, reasons);
+    const Limit limit = stop_.reached();
+    if (limit != Limit::none) {
+      throw Error(ErrorCode::unsolved, "no plan before the " + std::string(to_string(limit)) + " limit: raise it" +
+                                           (reasons.empty() ? "" : " (" + reasons + ")"));
+    }
+    throw Error(ErrorCode::unsolved, reasons.empty() ? "no planner can do this" : reasons);
+  }
+
+  Plan complete() {
+    Result& result = best_->result;
+    const bool optimal = (result.bound && result.transfer_time == result.bound->value) ||
+                         (result.bound_chunked && result.transfer_time == result.bound_chunked->value);
+    result.termination = {optimal ? Termination::Reason::optimal : Termination::Reason::feasible,
+                          optimal || good_enough() ? Limit::none : stop_.reached()};
+    result.epoch = best_epoch_ ? best_epoch_ : epoch_;
+    result.seed = request_.options.seed;
+    result.version = kVersion;
+    result.options.emplace_back("gap", std::to_string(request_.options.gap));
+    result.options.emplace_back("chunks", adjustable() ? "auto" : "given");
+    result.options.emplace_back("planner", request_.planner.empty() ? "auto" : request_.planner);
+    result.options.emplace_back("copy", request_.options.copy ? "true" : "false");
+    result.options.emplace_back("store", request_.options.store ? "true" : "false");
+    result.solver_time_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - started_).count();
+    result.core_seconds = cpu_seconds() - cpu_started_;
+    result.peak_rss_bytes = peak_resident_bytes();
+    return std::move(*best_);
+  }
+
+  PortfolioRequest request_;
+  const StopCondition& stop_;
+  Progress* progress_;
+  const Judge& judge_;
+  std::chrono::steady_clock::time_point started_;
+  double cpu_started_ = 0;
+  Bound bound_;
+  std::vector<std::pair<int, Bound>> chunked_;
+  std::optional<Plan> best_;
+  int best_chunks_ = 0;
+  std::optional<EpochRecord> epoch_, best_epoch_;
+  std::vector<std::string> messages_;
+};
+
+}  // namespace
+
+Plan make_plan(PortfolioRequest request, const StopCondition& stop, Progress* progress, const Judge& judge) {
+  return Portfolio(std::move(request), stop, progress, judge).run();
+}
+
+}  // namespace stellwerk
