@@ -25,7 +25,7 @@ namespace {
 
 using Objective = EpochModelOptions::Objective;
 
-/// Models beyond this many integer variables do not finish their root relaxation in useful time (docs/highs.md).
+/// Models beyond this many integer variables do not finish their root relaxation in useful time (docs/planners.md).
 constexpr std::int64_t kComfortableColumns = 30000;
 
 EpochModelOptions model_options(const PlanOptions& options, Objective objective) {
