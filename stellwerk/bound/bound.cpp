@@ -9,6 +9,7 @@
 #include "stellwerk/bound/candidate_sets.hpp"
 #include "stellwerk/bound/chunk_cut.hpp"
 #include "stellwerk/bound/cut.hpp"
+#include "stellwerk/bound/partition.hpp"
 
 namespace stellwerk {
 namespace {
@@ -56,6 +57,7 @@ Bound lower_bound(const Problem& problem, const StopCondition& stop) {
     if (stop.should_stop()) break;
     bound::search_cuts(set, target, network, demand, best);
   }
+  bound::search_partitions(network, demand, best);
   for (const auto& [set, target] : sets) {
     if (stop.should_stop()) break;
     bound::search_dynamic_cuts(set, target, network, demand, latency_bound, best);

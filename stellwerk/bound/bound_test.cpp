@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "stellwerk/check/certificate.hpp"
+#include "stellwerk/io/topology_file.hpp"
 #include "tests/support/brute_force.hpp"
 
 namespace stellwerk {
@@ -75,11 +77,20 @@ struct Tally {
   int met = 0;  ///< the bound says that one epoch less is impossible
 };
 
+/// What is found is what the checker makes of the certificate, which shares no code with the search.
+void expect_proven(const Bound& bound, const Problem& problem) {
+  ASSERT_NE(bound.certificate.kind, Certificate::Kind::none);
+  ASSERT_EQ(proven_by(bound.certificate, problem), bound.value)
+      << to_string(bound.certificate.kind) << ": " << describe(bound.certificate, problem);
+}
+
 /// Neither bound may exceed `optimum` (in epochs of kEpoch) for `problem`.
 void expect_sound(const Problem& problem, int optimum, const EpochInstance& instance,
                   Tally& tally) {
   const Bound any = lower_bound(problem);
   const Bound whole = lower_bound_chunked(problem, any);
+  expect_proven(any, problem);
+  expect_proven(whole, problem);
   ASSERT_LE(any.value, whole.value);
   ASSERT_LE(whole.value, optimum * kEpoch)
       << to_string(whole.certificate.kind) << ": " << describe(whole.certificate, problem)
@@ -144,6 +155,7 @@ TEST(LowerBound, HoldsForFinerChunks) {
     if (!optimum) continue;
     const Problem problem = to_problem(whole, kChunk, kEpoch);
     const Bound any = lower_bound(problem);
+    expect_proven(any, problem);
     ASSERT_LE(2 * any.value, optimum->horizon * kEpoch)
         << to_string(any.certificate.kind) << ": " << describe(any.certificate, problem)
         << show(whole);

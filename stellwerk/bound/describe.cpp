@@ -133,7 +133,8 @@ std::string describe(const Certificate& certificate, const Problem& problem) {
              name_set(chunk.is_reduction() ? chunk.contributors : chunk.origins, topology) +
              " to " + topology.node(*certificate.target).name;
     }
-    case Certificate::Kind::partition: {
+    case Certificate::Kind::partition:
+    case Certificate::Kind::gossip: {
       std::vector<std::string> names;
       for (const std::vector<NodeId>& part : certificate.parts)
         names.push_back(name_set(part, topology));

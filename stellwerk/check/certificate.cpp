@@ -97,7 +97,9 @@ class Checker {
       case Certificate::Kind::metric:
         return {metric()};
       case Certificate::Kind::partition:
-        return {partition()};
+        return {partition(false)};
+      case Certificate::Kind::gossip:
+        return {partition(true)};
     }
     refuse("the certificate is of an unknown kind");
   }
@@ -502,7 +504,8 @@ class Checker {
     return within_horizon(Int128{least(std::move(gates), total)} + ready);
   }
 
-  std::int64_t partition() const {
+  /// A gossip may leave switches out that do not reduce, and counts latencies.
+  std::int64_t partition(bool gossip) const {
     const auto& parts = certificate_.parts;
     if (parts.size() < 2) refuse("a partition needs at least two parts");
     constexpr std::size_t kNone = SIZE_MAX;
@@ -518,7 +521,9 @@ class Checker {
       }
     }
     for (std::size_t v = 0; v < nodes(); ++v) {
-      if (part_of[v] == kNone) {
+      const Node& node = topology_.node(NodeId(v));
+      const bool may_miss = gossip && node.kind == NodeKind::switch_ && !node.reduce;
+      if (part_of[v] == kNone && !may_miss) {
         refuse("no part of the certificate contains " + topology_.node(NodeId(v)).name);
       }
     }
@@ -558,8 +563,9 @@ class Checker {
     if (total == 0) refuse("the certificate proves nothing: nothing must cross between its parts");
     std::vector<Gate> gates;
     for (const Link& link : topology_.links()) {
-      if (part_of[link.from.index()] != part_of[link.to.index()]) {
-        gates.push_back({link.bandwidth.bytes_per_second, 0});
+      const std::size_t entered = part_of[link.to.index()];
+      if (entered != kNone && part_of[link.from.index()] != entered) {
+        gates.push_back({link.bandwidth.bytes_per_second, gossip ? link.latency.ps : 0});
       }
     }
     return within_horizon(Int128{least(std::move(gates), total)} + ready);

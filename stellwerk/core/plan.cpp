@@ -18,6 +18,8 @@ const char* to_string(Certificate::Kind kind) {
       return "chunk_cut";
     case Certificate::Kind::dynamic_cut:
       return "dynamic_cut";
+    case Certificate::Kind::gossip:
+      return "gossip";
   }
   return "none";
 }

@@ -15,15 +15,24 @@ namespace stellwerk {
 
 /// What a lower bound rests on, so that anybody can recompute it (docs/certificates.md).
 struct Certificate {
-  enum class Kind : std::uint8_t { none, cut, metric, latency, partition, chunk_cut, dynamic_cut };
+  enum class Kind : std::uint8_t {
+    none,
+    cut,
+    metric,
+    latency,
+    partition,
+    chunk_cut,
+    dynamic_cut,
+    gossip,
+  };
   Kind kind = Kind::none;
-  std::vector<NodeId> set;                  ///< cut, chunk_cut, dynamic_cut: the nodes entered
-  std::optional<NodeId> target;             ///< cuts, latency; absent: any destination in the set
-  std::vector<NodeId> from;                 ///< chunk_cut, dynamic_cut: only chunks from here; empty: absent
-  std::vector<NodeId> to;                   ///< chunk_cut, dynamic_cut: only chunks for these; empty: absent
-  std::vector<std::int64_t> lengths;        ///< metric: one a link
-  std::optional<ChunkId> chunk;             ///< latency; chunk_cut: only chunks of at least its size
-  std::vector<std::vector<NodeId>> parts;   ///< partition
+  std::vector<NodeId> set;       ///< cut, chunk_cut, dynamic_cut: the nodes entered
+  std::optional<NodeId> target;  ///< cuts, latency; absent: any destination in the set
+  std::vector<NodeId> from;      ///< chunk_cut, dynamic_cut: only chunks from here; empty: absent
+  std::vector<NodeId> to;        ///< chunk_cut, dynamic_cut: only chunks for these; empty: absent
+  std::vector<std::int64_t> lengths;       ///< metric: one a link
+  std::optional<ChunkId> chunk;            ///< latency; chunk_cut: only chunks of at least its size
+  std::vector<std::vector<NodeId>> parts;  ///< partition, gossip
 
   friend bool operator==(const Certificate&, const Certificate&) = default;
 };
@@ -51,17 +60,18 @@ const char* to_string(Termination::Reason reason);
 
 /// What an epoch-based planner found on its grid, before re-timing.
 struct EpochRecord {
-  Time duration;                  ///< tau
-  std::int64_t epochs = 0;        ///< of the plan, before re-timing
-  std::int64_t proven_epochs = 0; ///< no plan on this grid has fewer (0: nothing proven); marked `discretised`
+  Time duration;            ///< tau
+  std::int64_t epochs = 0;  ///< of the plan, before re-timing
+  std::int64_t proven_epochs =
+      0;  ///< no plan on this grid has fewer (0: nothing proven); marked `discretised`
 
   friend bool operator==(const EpochRecord&, const EpochRecord&) = default;
 };
 
 /// Sizes and rates of one job, or of all jobs together. What makes no sense is absent.
 struct Figures {
-  std::optional<Bytes> size_bytes;             ///< effective size, the larger side of the collective
-  std::optional<Bytes> output_bytes;           ///< of the rank that gets most
+  std::optional<Bytes> size_bytes;    ///< effective size, the larger side of the collective
+  std::optional<Bytes> output_bytes;  ///< of the rank that gets most
   std::optional<Bytes> output_bytes_smallest;  ///< of the rank that gets least, where they differ
   std::optional<double> algbw;                 ///< bytes per second
   std::optional<double> busbw;                 ///< bytes per second
@@ -69,8 +79,9 @@ struct Figures {
   friend bool operator==(const Figures&, const Figures&) = default;
 };
 
-/// What a plan file says beside what it must say: figures that follow from the rest. `derive_metrics`
-/// (core/metrics.hpp) computes them; a reader keeps what the file says, so that the verifier can compare the two.
+/// What a plan file says beside what it must say: figures that follow from the rest.
+/// `derive_metrics` (core/metrics.hpp) computes them; a reader keeps what the file says, so that
+/// the verifier can compare the two.
 struct RecordedMetrics {
   std::optional<double> gap;
   std::optional<double> gap_chunked;
@@ -84,8 +95,8 @@ struct RecordedMetrics {
 /// The `result` object of a plan file.
 struct Result {
   Time transfer_time;
-  std::vector<Time> job_finish;      ///< one a job
-  std::optional<Bound> bound;        ///< for any chunking
+  std::vector<Time> job_finish;        ///< one a job
+  std::optional<Bound> bound;          ///< for any chunking
   std::optional<Bound> bound_chunked;  ///< for these chunks; never below `bound`
   std::string planner;
   std::vector<std::pair<std::string, std::string>> options;
@@ -96,7 +107,8 @@ struct Result {
   double solver_time_s = 0;
   double core_seconds = 0;
   std::int64_t peak_rss_bytes = 0;
-  std::optional<RecordedMetrics> recorded;  ///< as read from a file; writers derive these figures afresh
+  std::optional<RecordedMetrics>
+      recorded;  ///< as read from a file; writers derive these figures afresh
 
   friend bool operator==(const Result&, const Result&) = default;
 };

@@ -157,8 +157,9 @@ Certificate certificate_at(const Place& place, const Problem& problem) {
   using Kind = Certificate::Kind;
   const std::size_t nodes = problem.topology.nodes().size();
   Certificate result;
-  result.kind = one_of(place.at("kind"), {Kind::none, Kind::cut, Kind::metric, Kind::latency,
-                                          Kind::partition, Kind::dynamic_cut, Kind::chunk_cut});
+  result.kind =
+      one_of(place.at("kind"), {Kind::none, Kind::cut, Kind::metric, Kind::latency, Kind::partition,
+                                Kind::gossip, Kind::dynamic_cut, Kind::chunk_cut});
   const auto read_target = [&](bool required) {
     const auto target = required ? place.at("target") : value_at(place, "target");
     if (target) result.target = id_of<NodeId>(*target, target->integer(), nodes, "node");
@@ -205,7 +206,8 @@ Certificate certificate_at(const Place& place, const Problem& problem) {
       read_chunk(true);
       read_target(true);
       break;
-    case Kind::partition: {
+    case Kind::partition:
+    case Kind::gossip: {
       place.expect_keys({"kind", "parts"});
       const Place parts = place.at("parts");
       for (std::size_t i = 0; i < parts.size(); ++i) {
@@ -487,6 +489,7 @@ std::string certificate_text(const Certificate& certificate) {
       target();
       break;
     case Kind::partition:
+    case Kind::gossip:
       text += ", \"parts\": ";
       append_list(text, certificate.parts,
                   [&](const std::vector<NodeId>& part) { append_ids(text, part); });

@@ -103,9 +103,9 @@ inline std::vector<Job> random_jobs(Rng& rng, const Topology& topology) {
 
 inline Certificate random_certificate(Rng& rng, const Problem& problem) {
   using Kind = Certificate::Kind;
-  static const std::vector<Kind> kKinds = {Kind::none,       Kind::cut,       Kind::metric,
-                                           Kind::latency,    Kind::partition, Kind::chunk_cut,
-                                           Kind::dynamic_cut};
+  static const std::vector<Kind> kKinds = {Kind::none,        Kind::cut,       Kind::metric,
+                                           Kind::latency,     Kind::partition, Kind::chunk_cut,
+                                           Kind::dynamic_cut, Kind::gossip};
   const auto some_nodes = [&] { return random_subset(rng, problem.topology.gpus(), 1); };
   Certificate result;
   result.kind = kKinds[rng.below(kKinds.size())];
@@ -123,7 +123,7 @@ inline Certificate random_certificate(Rng& rng, const Problem& problem) {
   } else if (result.kind == Kind::latency) {
     result.chunk = ChunkId(problem.chunks.size() - 1);
     result.target = problem.topology.gpus().back();
-  } else if (result.kind == Kind::partition) {
+  } else if (result.kind == Kind::partition || result.kind == Kind::gossip) {
     result.parts = {some_nodes(), some_nodes()};
   }
   return result;
