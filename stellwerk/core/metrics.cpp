@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <tuple>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -163,8 +164,9 @@ std::unordered_map<NodeId, Time> full_since(const Problem& problem, const Schedu
       events.push_back({moves[m].arrivals[a].second, false, m, a});
     }
   }
-  std::stable_sort(events.begin(), events.end(), [](const Event& a, const Event& b) {
-    return std::pair(a.when, a.start) < std::pair(b.when, b.start);
+  std::sort(events.begin(), events.end(), [](const Event& a, const Event& b) {
+    return std::tuple(a.when, a.start, a.move, a.arrival) <
+           std::tuple(b.when, b.start, b.move, b.arrival);
   });
   std::unordered_map<NodeId, std::int64_t> count;
   std::unordered_map<NodeId, Time> full;
@@ -198,8 +200,9 @@ void count_waste(const Problem& problem, const Schedule& sends,
       deliveries.push_back({sends[k].start + when.arrival[i], k, when.leaves[i], sends[k].bytes});
     }
   }
-  std::stable_sort(deliveries.begin(), deliveries.end(),
-                   [](const Delivery& a, const Delivery& b) { return a.arrival < b.arrival; });
+  std::sort(deliveries.begin(), deliveries.end(), [](const Delivery& a, const Delivery& b) {
+    return std::pair(a.arrival, a.send) < std::pair(b.arrival, b.send);
+  });
   std::unordered_map<NodeId, Time> whole;
   if (chunk.is_reduction()) {
     whole = full_since(problem, sends, of_chunk, chunk);
