@@ -344,14 +344,13 @@ const Object& Place::members() const {
   return std::get<Object>(value_->data);
 }
 
-void Place::expect_keys(std::initializer_list<std::string_view> known) const {
+void Place::expect_keys(const std::vector<std::string_view>& known) const {
   for (std::size_t i = 0; i < members().size(); ++i) {
     const std::string_view key = members()[i].key;
     if (key.starts_with("x-") || std::find(known.begin(), known.end(), key) != known.end())
       continue;
-    const std::vector<std::string_view> names(known);
-    std::string remedy = did_you_mean(key, names);
-    if (remedy.empty()) remedy = ": known are " + fmt::format("{}", fmt::join(names, ", "));
+    std::string remedy = did_you_mean(key, known);
+    if (remedy.empty()) remedy = ": known are " + fmt::format("{}", fmt::join(known, ", "));
     member(i).fail("unknown key " + in_quotes(key) + remedy);
   }
 }

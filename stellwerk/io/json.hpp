@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <initializer_list>
 #include <optional>
 #include <set>
 #include <string>
@@ -92,7 +91,7 @@ class Place {
   const Integers& integers() const;
 
   /// Objects. Fails unless this is one whose keys are all in `known` or begin with "x-".
-  void expect_keys(std::initializer_list<std::string_view> known) const;
+  void expect_keys(const std::vector<std::string_view>& known) const;
   const Object& members() const;
   std::optional<Place> find(std::string_view key) const&;  ///< null counts as a value
   Place at(std::string_view key) const&;                   ///< fails if it is missing

@@ -153,69 +153,84 @@ std::vector<Permutation> generators_at(const Place& place, std::size_t nodes) {
   return result;
 }
 
+/// Which fields a kind of certificate has.
+struct CertificateFields {
+  bool set = false;             ///< and target, which may be null
+  bool part_of_demand = false;  ///< from, to and chunk, all optional
+  bool lengths = false;
+  bool chunk_and_target = false;
+  bool parts = false;
+};
+
+CertificateFields fields_of(Certificate::Kind kind) {
+  switch (kind) {
+    case Certificate::Kind::none:
+      return {};
+    case Certificate::Kind::cut:
+      return {.set = true};
+    case Certificate::Kind::dynamic_cut:
+    case Certificate::Kind::chunk_cut:
+      return {.set = true, .part_of_demand = true};
+    case Certificate::Kind::metric:
+      return {.lengths = true};
+    case Certificate::Kind::latency:
+      return {.chunk_and_target = true};
+    case Certificate::Kind::partition:
+    case Certificate::Kind::gossip:
+      return {.parts = true};
+  }
+  return {};
+}
+
 Certificate certificate_at(const Place& place, const Problem& problem) {
   using Kind = Certificate::Kind;
   const std::size_t nodes = problem.topology.nodes().size();
   Certificate result;
   result.kind =
       one_of(place.at("kind"), {Kind::none, Kind::cut, Kind::metric, Kind::latency, Kind::partition,
-                                Kind::gossip, Kind::dynamic_cut, Kind::chunk_cut});
-  const auto read_target = [&](bool required) {
-    const auto target = required ? place.at("target") : value_at(place, "target");
-    if (target) result.target = id_of<NodeId>(*target, target->integer(), nodes, "node");
+                                Kind::chunk_cut, Kind::dynamic_cut, Kind::gossip});
+  const CertificateFields fields = fields_of(result.kind);
+  const auto node = [&](const Place& at) { return id_of<NodeId>(at, at.integer(), nodes, "node"); };
+  const auto chunk = [&](const Place& at) {
+    return id_of<ChunkId>(at, at.integer(), problem.chunks.size(), "chunk");
   };
-  const auto read_chunk = [&](bool required) {
-    const auto chunk = required ? place.at("chunk") : value_at(place, "chunk");
-    if (chunk) {
-      result.chunk = id_of<ChunkId>(*chunk, chunk->integer(), problem.chunks.size(), "chunk");
+  std::vector<std::string_view> keys = {"kind"};
+  if (fields.set) {
+    keys.insert(keys.end(), {"set", "target"});
+    result.set = ids_at<NodeId>(place.at("set"), nodes, "node");
+    if (const auto target = value_at(place, "target")) result.target = node(*target);
+  }
+  if (fields.part_of_demand) {
+    keys.insert(keys.end(), {"from", "to", "chunk"});
+    if (const auto from = value_at(place, "from")) {
+      result.from = ids_at<NodeId>(*from, nodes, "node");
     }
-  };
-  switch (result.kind) {
-    case Kind::none:
-      place.expect_keys({"kind"});
-      break;
-    case Kind::cut:
-      place.expect_keys({"kind", "set", "target"});
-      result.set = ids_at<NodeId>(place.at("set"), nodes, "node");
-      read_target(false);
-      break;
-    case Kind::dynamic_cut:
-    case Kind::chunk_cut:
-      place.expect_keys({"kind", "set", "target", "from", "to", "chunk"});
-      result.set = ids_at<NodeId>(place.at("set"), nodes, "node");
-      read_target(false);
-      if (const auto from = value_at(place, "from")) {
-        result.from = ids_at<NodeId>(*from, nodes, "node");
-      }
-      if (const auto to = value_at(place, "to")) result.to = ids_at<NodeId>(*to, nodes, "node");
-      read_chunk(false);
-      break;
-    case Kind::metric: {
-      place.expect_keys({"kind", "lengths"});
-      const Place lengths = place.at("lengths");
-      result.lengths = lengths.integers();
-      if (result.lengths.size() != problem.topology.links().size()) {
-        lengths.fail("must have one entry a link, " +
-                     std::to_string(problem.topology.links().size()) + ", but has " +
-                     std::to_string(result.lengths.size()));
-      }
-      break;
-    }
-    case Kind::latency:
-      place.expect_keys({"kind", "chunk", "target"});
-      read_chunk(true);
-      read_target(true);
-      break;
-    case Kind::partition:
-    case Kind::gossip: {
-      place.expect_keys({"kind", "parts"});
-      const Place parts = place.at("parts");
-      for (std::size_t i = 0; i < parts.size(); ++i) {
-        result.parts.push_back(ids_at<NodeId>(parts[i], nodes, "node"));
-      }
-      break;
+    if (const auto to = value_at(place, "to")) result.to = ids_at<NodeId>(*to, nodes, "node");
+    if (const auto least = value_at(place, "chunk")) result.chunk = chunk(*least);
+  }
+  if (fields.lengths) {
+    keys.emplace_back("lengths");
+    const Place lengths = place.at("lengths");
+    const std::size_t links = problem.topology.links().size();
+    result.lengths = lengths.integers();
+    if (result.lengths.size() != links) {
+      lengths.fail("must have one entry a link, " + std::to_string(links) + ", but has " +
+                   std::to_string(result.lengths.size()));
     }
   }
+  if (fields.chunk_and_target) {
+    keys.insert(keys.end(), {"chunk", "target"});
+    result.chunk = chunk(place.at("chunk"));
+    result.target = node(place.at("target"));
+  }
+  if (fields.parts) {
+    keys.emplace_back("parts");
+    const Place parts = place.at("parts");
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      result.parts.push_back(ids_at<NodeId>(parts[i], nodes, "node"));
+    }
+  }
+  place.expect_keys(keys);
   return result;
 }
 
@@ -454,46 +469,31 @@ void append_sends(std::string& text, const Problem& problem, const Schedule& sen
 }
 
 std::string certificate_text(const Certificate& certificate) {
-  using Kind = Certificate::Kind;
+  const CertificateFields fields = fields_of(certificate.kind);
   std::string text = "{\"kind\": " + json::quote(to_string(certificate.kind));
-  const auto target = [&] {
+  const auto node_list = [&](std::string_view key, const std::vector<NodeId>& nodes) {
+    text += ", \"" + std::string(key) + "\": ";
+    append_ids(text, nodes);
+  };
+  if (fields.set) node_list("set", certificate.set);
+  if (fields.part_of_demand && !certificate.from.empty()) node_list("from", certificate.from);
+  if (fields.part_of_demand && !certificate.to.empty()) node_list("to", certificate.to);
+  if (fields.chunk_and_target || (fields.part_of_demand && certificate.chunk)) {
+    text += ", \"chunk\": " + std::to_string(certificate.chunk.value_or(ChunkId{}).value);
+  }
+  if (fields.set || fields.chunk_and_target) {
     text += ", \"target\": ";
     text += certificate.target ? std::to_string(certificate.target->value) : "null";
-  };
-  switch (certificate.kind) {
-    case Kind::none:
-      break;
-    case Kind::cut:
-    case Kind::dynamic_cut:
-    case Kind::chunk_cut:
-      text += ", \"set\": ";
-      append_ids(text, certificate.set);
-      target();
-      if (!certificate.from.empty()) {
-        text += ", \"from\": ";
-        append_ids(text, certificate.from);
-      }
-      if (!certificate.to.empty()) {
-        text += ", \"to\": ";
-        append_ids(text, certificate.to);
-      }
-      if (certificate.chunk) text += ", \"chunk\": " + std::to_string(certificate.chunk->value);
-      break;
-    case Kind::metric:
-      text += ", \"lengths\": ";
-      append_list(text, certificate.lengths,
-                  [&](std::int64_t length) { append_number(text, length); });
-      break;
-    case Kind::latency:
-      text += ", \"chunk\": " + std::to_string(certificate.chunk.value_or(ChunkId{}).value);
-      target();
-      break;
-    case Kind::partition:
-    case Kind::gossip:
-      text += ", \"parts\": ";
-      append_list(text, certificate.parts,
-                  [&](const std::vector<NodeId>& part) { append_ids(text, part); });
-      break;
+  }
+  if (fields.lengths) {
+    text += ", \"lengths\": ";
+    append_list(text, certificate.lengths,
+                [&](std::int64_t length) { append_number(text, length); });
+  }
+  if (fields.parts) {
+    text += ", \"parts\": ";
+    append_list(text, certificate.parts,
+                [&](const std::vector<NodeId>& part) { append_ids(text, part); });
   }
   return text + "}";
 }

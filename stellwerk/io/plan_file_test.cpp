@@ -211,7 +211,7 @@ TEST(PlanFile, BrokenFilesAreRefusedInOneLine) {
        "f: /result: bound_ps and bound_certificate go together: a bound needs its certificate"},
       {cut, R"({"kind": "cat"})",
        "f: /result/bound_certificate/kind: must be one of none, cut, metric, latency, partition, "
-       "dynamic_cut, chunk_cut, not 'cat'"},
+       "chunk_cut, dynamic_cut, gossip, not 'cat'"},
       {cut, R"({"kind": "cut", "set": [5]})",
        "f: /result/bound_certificate/set/0: there is no node 5: there are 2, counted from 0"},
       {cut, R"({"kind": "cut", "set": [1], "lengths": []})",
