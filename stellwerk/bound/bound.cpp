@@ -9,6 +9,7 @@
 #include "stellwerk/bound/candidate_sets.hpp"
 #include "stellwerk/bound/chunk_cut.hpp"
 #include "stellwerk/bound/cut.hpp"
+#include "stellwerk/bound/metric.hpp"
 #include "stellwerk/bound/partition.hpp"
 
 namespace stellwerk {
@@ -62,6 +63,7 @@ Bound lower_bound(const Problem& problem, const StopCondition& stop) {
     if (stop.should_stop()) break;
     bound::search_dynamic_cuts(set, target, network, demand, latency_bound, best);
   }
+  bound::search_metric(network, demand, stop, best);
   return best.bound();
 }
 

@@ -17,7 +17,7 @@ std::optional<Time> least(std::vector<Gate> gates, Int128 amount) {
   Int128 rate = 0, head_start = 0;
   for (std::size_t k = 0; k < gates.size(); ++k) {
     rate += gates[k].weight;
-    head_start += static_cast<Int128>(gates[k].weight) * gates[k].opens;
+    head_start += gates[k].weight * gates[k].opens;
     const Int128 time = (need + head_start + rate - 1) / rate;
     if (k + 1 == gates.size() || time <= gates[k + 1].opens) {
       if (time >= graph::kUnreachable) return std::nullopt;

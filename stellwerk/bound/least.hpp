@@ -13,7 +13,7 @@ namespace stellwerk::bound {
 /// A link as a bound sees it: from `opens` (ps) on it lets `weight` (bytes/s, perhaps times a
 /// length) through.
 struct Gate {
-  std::int64_t weight;
+  Int128 weight;
   std::int64_t opens;
 };
 
