@@ -206,7 +206,7 @@ Part solve_part(const Problem& problem, const PlanOptions& options, PlannerConte
   part.limit = found.limit;
   part.epoch = {grid.duration(), found.epochs >= kNever ? 0 : found.epochs, found.proven};
   if (!found.entries.empty()) {
-    part.sends = polish(problem, entries_to_sends(problem, grid, initial_state(problem, grid), found.entries));
+    part.sends = polish(problem, entries_to_sends(problem, grid, initial_state(problem, grid), found.entries), context.stop);
   }
   const bool restricted = !options.store;  // the incumbent need not keep the restriction
   if (!incumbent.empty() && !restricted &&
@@ -264,7 +264,7 @@ PlannerOutcome plan_milp(const Problem& problem, const PlanOptions& options, Pla
   }
   // What is proven of a half holds for the whole only when there is one half.
   if (!both) whole.epoch = split.collect.chunks.empty() ? spread.epoch : collect.epoch;
-  whole.sends = polish(problem, join_reductions(problem, split, collect.sends, spread.sends));
+  whole.sends = polish(problem, join_reductions(problem, split, collect.sends, spread.sends), context.stop);
   finish(std::move(whole));
   if (both) outcome.epoch.reset();
   return outcome;

@@ -11,10 +11,12 @@ constexpr std::size_t kManySends = 200'000;
 constexpr int kJustifyRounds = 2;
 }  // namespace
 
-Schedule polish(const Problem& problem, const Schedule& sends) {
+Schedule polish(const Problem& problem, const Schedule& sends, const StopCondition& stop) {
   const Schedule needed = prune(problem, sends);
-  if (needed.size() > kManySends) return simulate(problem, needed).sends;
-  return justify(problem, compact(problem, needed), kJustifyRounds);
+  if (needed.size() > kManySends || stop.should_stop()) return simulate(problem, needed).sends;
+  Schedule compacted = compact(problem, needed);
+  if (stop.should_stop()) return compacted;
+  return justify(problem, compacted, kJustifyRounds);
 }
 
 }  // namespace stellwerk

@@ -193,7 +193,7 @@ Part solve_part(const Problem& problem, const PlanOptions& options, PlannerConte
   part.epoch = {grid.duration(), 0, least_horizon(problem, grid, start)};
   if (entries.empty()) return part;
   part.epoch.epochs = completion_epoch(problem, grid, start, entries);
-  part.sends = polish(problem, entries_to_sends(problem, grid, start, entries));
+  part.sends = polish(problem, entries_to_sends(problem, grid, start, entries), context.stop);
   return part;
 }
 
@@ -215,7 +215,7 @@ PlannerOutcome plan_rounds(const Problem& problem, const PlanOptions& options, P
     const Part spread = solve_part(split.spread, options, half);
     const bool complete = (!collect.sends.empty() || split.collect.chunks.empty()) &&
                           (!spread.sends.empty() || split.spread.chunks.empty());
-    if (complete) outcome.sends = polish(problem, join_reductions(problem, split, collect.sends, spread.sends));
+    if (complete) outcome.sends = polish(problem, join_reductions(problem, split, collect.sends, spread.sends), context.stop);
     if (!both) outcome.epoch = split.spread.chunks.empty() ? collect.epoch : spread.epoch;
   }
   outcome.termination = {outcome.sends.empty() ? Termination::Reason::no_solution : Termination::Reason::feasible,

@@ -106,7 +106,7 @@ class Search {
     found_ = true;
     best_makespan_ = now;
     best_ = insertion_.schedule();
-    context_.report("search", best_makespan_);
+    context_.report("search, " + std::to_string(problem_.chunks.size()) + " chunks", best_makespan_);
     return true;
   }
 
@@ -219,7 +219,8 @@ class Search {
 /// The time at which the search may stop: the gap target above the bound for these chunks.
 Time target_time(const PlanOptions& options, const PlannerContext& context) {
   if (!context.bound) return Time{0};
-  const double allowed = static_cast<double>(context.bound->value.ps) * (1 + options.gap);
+  // Half the gap, so that a search which gets there is not stopped just short of a better plan.
+  const double allowed = static_cast<double>(context.bound->value.ps) * (1 + options.gap / 2);
   Time target{static_cast<std::int64_t>(allowed)};
   if (context.bound_chunked) target = std::max(target, context.bound_chunked->value);
   return target;
@@ -240,7 +241,7 @@ PlannerOutcome plan_search(const Problem& problem, const PlanOptions& options, P
   bool found = false;
   if (!has_reductions(problem)) {
     found = run(problem, target, outcome.sends);
-    if (found) outcome.sends = polish(problem, outcome.sends);
+    if (found) outcome.sends = polish(problem, outcome.sends, context.stop);
   } else {
     const ReductionSplit split = split_reductions(problem);
     Schedule collect;
@@ -253,7 +254,7 @@ PlannerOutcome plan_search(const Problem& problem, const PlanOptions& options, P
     found = run(split.collect, part_target, collect);
     context.stop = whole.stop;
     found = found && run(split.spread, part_target, spread);
-    if (found) outcome.sends = polish(problem, join_reductions(problem, split, collect, spread));
+    if (found) outcome.sends = polish(problem, join_reductions(problem, split, collect, spread), context.stop);
   }
   outcome.termination.limit = context.stop.reached();
   if (!found) {
