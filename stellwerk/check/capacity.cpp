@@ -22,8 +22,7 @@
 // in to the end of the last send out (or of the last arrival, if that is later). Nominal inputs are
 // not made to fit a buffer.
 //
-// Complexity: O(U log U) for U uses, O(U) if they are sorted. Test: capacity_test.cpp,
-// simulate_test.cpp.
+// Complexity: O(U log U) for U uses, O(U) if they are sorted. Test: simulate_test.cpp.
 #include "stellwerk/check/capacity.hpp"
 
 #include <algorithm>

@@ -13,15 +13,12 @@
 // Reductions. A node's partial sum has a life in *spells*: arrivals merge into it, shares and
 // finished copies leave it as it is, a reduce send takes it away and begins the next spell.
 // Replaying the events of a chunk in time order gives:
-//   - a reduce or share send waits for every arrival of its spell; a copy for what made the sum
-//   full;
+//   - a reduce or share send waits for every arrival of its spell; a copy for what made it full;
 //   - an arrival stays after each earlier share of its spell and after the reduce send that began
-//   the spell, strictly:
-//     at equal instants an arrival counts before a departure;
+//     the spell, strictly: at equal instants an arrival counts before a departure;
 //   - a reduce send stays after the shares and copies of its spell, and after copies that came in
-//   vain; an arriving
-//     finished copy strictly after the partial sums that merged before it (they would otherwise be
-//     merged twice).
+//     vain; an arriving finished copy strictly after the partial sums that merged before it (they
+//     would otherwise be merged twice).
 // Arrivals of one spell commute, as do departures that keep the sum. So any starts that satisfy
 // these dependencies replay to the same sums at the same departures. Pieces of a reduce send are
 // one departure (the first start) and one arrival (the last); with the piece that is first (last)
@@ -35,8 +32,8 @@
 // taken (failing that, the first without the last condition).
 //
 // Complexity: O(N log N) for N sends, plus contributors/64 words for each partial sum sent. Joins
-// keep the number of dependencies linear in the number of events. Test: precedence_test.cpp,
-// simulate_test.cpp (valid after re-timing).
+// keep the number of dependencies linear in the number of events. Test: simulate_test.cpp
+// (rules by hand; valid after re-timing).
 #include "stellwerk/check/precedence.hpp"
 
 #include <algorithm>

@@ -19,7 +19,7 @@
 #include "stellwerk/base/rng.hpp"
 #include "stellwerk/core/plan.hpp"
 
-namespace stellwerk::testing {
+namespace stellwerk::test_support {
 
 struct RandomScheduleOptions {
   bool latencies = true;  ///< false: all links have latency 0 (as in a plan that drops them)
@@ -584,4 +584,4 @@ inline RandomSchedule random_schedule(std::uint64_t seed,
   return RandomScheduleMaker(seed, options).make();
 }
 
-}  // namespace stellwerk::testing
+}  // namespace stellwerk::test_support
