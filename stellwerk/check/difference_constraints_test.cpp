@@ -83,14 +83,27 @@ TEST(DifferenceConstraints, AgreesWithBellmanFordOnRandomInstances) {
   EXPECT_GT(contradictory, 500);
 }
 
-TEST(DifferenceConstraints, AKnownSolutionMakesLongCirclesExact) {
-  // A circle of lag 0 after which x rises by one each time round without a known solution.
-  Values lower{0, 0};
-  const std::vector<DifferenceArc> arcs{{0, 1, 1000}, {1, 0, -1000}, {0, 0, 0}};
-  EXPECT_EQ(least_solution(lower, arcs, {5000, 6000}), (Values{0, 1000}));
-  // The lower bound of the far end comes back through the circle.
-  lower = {0, 4000};
-  EXPECT_EQ(least_solution(lower, arcs, {5000, 6000}), (Values{3000, 4000}));
+TEST(DifferenceConstraints, AKnownSolutionMakesSlowInstancesExact) {
+  // A chain that a worklist goes through against the numbering, one step a round, back and forth
+  // with lag 0; variable 0 rises with every step.
+  constexpr std::int32_t kLength = 400;
+  const Values lower(kLength, 0);
+  std::vector<DifferenceArc> arcs;
+  for (std::int32_t i = kLength - 1; i > 1; --i) {
+    arcs.push_back({i, i - 1, 1});
+    arcs.push_back({i - 1, i, -1});
+    arcs.push_back({i, 0, 1000});
+  }
+  Values expected(kLength, 0);
+  for (std::int32_t i = kLength - 1; i > 0; --i) {
+    expected[static_cast<std::size_t>(i)] = kLength - 1 - i;
+  }
+  expected[0] = kLength - 3 + 1000;
+  EXPECT_EQ(bellman_ford(lower, arcs), expected);
+  EXPECT_EQ(least_solution(lower, arcs), std::nullopt);
+  Values known = expected;
+  for (std::int64_t& value : known) value += 77;
+  EXPECT_EQ(least_solution(lower, arcs, known), expected);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Gap filling: list scheduling in the schedule's own order (list_schedule.cpp), compared with
+// Gap filling: list scheduling in the schedule's own order (serial_schedule.cpp), compared with
 // re-timing, which keeps the order on every link. Worth it where a plan was made on a grid or by
 // rounds. Test: compact_test.cpp.
 #include "stellwerk/plan/compact.hpp"
@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "stellwerk/check/simulate.hpp"
-#include "stellwerk/plan/list_schedule.hpp"
+#include "stellwerk/plan/serial_schedule.hpp"
 
 namespace stellwerk {
 
@@ -24,7 +24,7 @@ Schedule compact(const Problem& problem, const Schedule& sends) {
   starts.reserve(sends.size());
   for (const Send& send : timed.sends) starts.push_back(send.start.ps);
   const std::optional<std::vector<std::int64_t>> denser =
-      ListSchedule(problem, timed.sends).forwards(starts);
+      SerialSchedule(problem, timed.sends).forwards(starts);
   if (!denser) return std::move(timed.sends);
   Schedule moved = timed.sends;
   for (std::size_t i = 0; i < moved.size(); ++i) moved[i].start = Time{(*denser)[i]};

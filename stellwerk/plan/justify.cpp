@@ -3,7 +3,7 @@
 //
 // Idea. A send's latest start in a schedule that is packed against the finish says how urgent it
 // is. So: pack backwards, taking sends by descending end; then forwards, taking them by ascending
-// latest start; repeat. Both passes are list scheduling with gaps (list_schedule.cpp). In exact
+// latest start; repeat. Both passes are list scheduling with gaps (serial_schedule.cpp). In exact
 // arithmetic each pass is no longer than the one before when windows are rigid in one resource;
 // with several links a send and latencies it may be, so the best is kept.
 //
@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "stellwerk/check/simulate.hpp"
-#include "stellwerk/plan/list_schedule.hpp"
+#include "stellwerk/plan/serial_schedule.hpp"
 
 namespace stellwerk {
 
@@ -28,7 +28,7 @@ Schedule justify(const Problem& problem, const Schedule& sends, int rounds) {
     return std::move(best.sends);
   }
   const Schedule timed = best.sends;
-  const ListSchedule list(problem, timed);
+  const SerialSchedule list(problem, timed);
   std::vector<std::int64_t> starts;
   starts.reserve(timed.size());
   for (const Send& send : timed) starts.push_back(send.start.ps);

@@ -16,9 +16,9 @@
 //
 // Guarantee. The result keeps all dependencies and capacities (a valid schedule but for transit
 // buffers). No promise to beat the input: list scheduling has anomalies (Graham, 1969), so callers
-// compare. Kolisch, EJOR 90 (1996), for serial schedule generation. Test: list_schedule_test.cpp,
+// compare. Kolisch, EJOR 90 (1996), for serial schedule generation. Test: serial_schedule_test.cpp,
 // compact_test.cpp.
-#include "stellwerk/plan/list_schedule.hpp"
+#include "stellwerk/plan/serial_schedule.hpp"
 
 #include <algorithm>
 #include <functional>
@@ -94,30 +94,30 @@ void CapacityProfile::claim(std::int64_t begin, std::int64_t duration, std::int6
 }
 
 /// Forwards or backwards: time is multiplied by `sign`, windows and dependencies turn accordingly.
-struct ListSchedule::Direction {
+struct SerialSchedule::Direction {
   bool forwards;
   std::int32_t tail(const Dependency& d) const { return forwards ? d.from : d.to; }
   std::int32_t head(const Dependency& d) const { return forwards ? d.to : d.from; }
 };
 
-ListSchedule::ListSchedule(const Problem& problem, const Schedule& sends)
+SerialSchedule::SerialSchedule(const Problem& problem, const Schedule& sends)
     : problem_(problem),
       sends_(sends),
       shapes_(problem.topology, sends),
       uses_(problem.topology, sends, shapes_),
       precedence_(find_precedence(problem, sends, shapes_)) {}
 
-Time ListSchedule::finish(const std::vector<std::int64_t>& starts) const {
+Time SerialSchedule::finish(const std::vector<std::int64_t>& starts) const {
   std::vector<Time> job_finish;
   return finish_times(problem_, sends_, shapes_, precedence_, starts, job_finish);
 }
 
-std::optional<std::vector<std::int64_t>> ListSchedule::forwards(
+std::optional<std::vector<std::int64_t>> SerialSchedule::forwards(
     const std::vector<std::int64_t>& priority) const {
   return place({true}, priority, precedence_.earliest);
 }
 
-std::optional<std::vector<std::int64_t>> ListSchedule::backwards(
+std::optional<std::vector<std::int64_t>> SerialSchedule::backwards(
     const std::vector<std::int64_t>& priority, std::int64_t horizon) const {
   std::vector<std::int64_t> mirrored(priority.size());
   std::vector<std::int64_t> earliest(sends_.size());
@@ -132,7 +132,7 @@ std::optional<std::vector<std::int64_t>> ListSchedule::backwards(
   return starts;
 }
 
-std::vector<CapacityProfile> ListSchedule::empty_profiles() const {
+std::vector<CapacityProfile> SerialSchedule::empty_profiles() const {
   constexpr std::int64_t kMany = std::numeric_limits<std::int64_t>::max();
   std::vector<std::int64_t> amount(uses_.resources(), kMany), duration(uses_.resources(), kMany);
   for (const CapacityUse& use : uses_.all()) {
@@ -149,7 +149,7 @@ std::vector<CapacityProfile> ListSchedule::empty_profiles() const {
   return profiles;
 }
 
-std::optional<std::vector<std::int64_t>> ListSchedule::place(
+std::optional<std::vector<std::int64_t>> SerialSchedule::place(
     const Direction& direction, const std::vector<std::int64_t>& priority,
     std::vector<std::int64_t> at) const {
   const std::size_t activities = index(precedence_.activities);

@@ -37,10 +37,10 @@ class CapacityProfile {
 
 /// Puts sends, one after the other, at the earliest instant that their data and resources allow,
 /// gaps included. Transit buffers are not looked at.
-class ListSchedule {
+class SerialSchedule {
  public:
   /// Both must outlive it.
-  ListSchedule(const Problem& problem, const Schedule& sends);
+  SerialSchedule(const Problem& problem, const Schedule& sends);
 
   /// Starts by send when sends are taken by ascending `priority` (ties by number) among those whose
   /// predecessors are placed. Nothing if the order in which partial sums merge cannot be kept.

@@ -1,4 +1,4 @@
-#include "stellwerk/plan/list_schedule.hpp"
+#include "stellwerk/plan/serial_schedule.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -56,7 +56,7 @@ TEST(CapacityProfile, AgreesWithATableOfInstants) {
   }
 }
 
-TEST(ListSchedule, FillsGapsAndMirrors) {
+TEST(SerialSchedule, FillsGapsAndMirrors) {
   // Chunk 1 goes over link 0 late (it becomes ready late); chunk 2 fits before it.
   const Problem problem = SmallWorld(3)
                               .link(0, 1)
@@ -67,7 +67,7 @@ TEST(ListSchedule, FillsGapsAndMirrors) {
                               .problem();
   const Schedule sends{send_over(problem, 0, 0, {0}), send_over(problem, 0, 10'000, {1}),
                        send_over(problem, 1, 30'000, {0}), send_over(problem, 2, 40'000, {0})};
-  const ListSchedule list(problem, sends);
+  const SerialSchedule list(problem, sends);
   EXPECT_THAT(list.forwards({0, 1, 2, 3}).value(), ElementsAre(0, 10'000, 30'000, 10'000));
   EXPECT_EQ(list.finish({0, 10'000, 30'000, 10'000}), Time{40'000});
   // From 40000 backwards, taking the last first.
