@@ -36,13 +36,17 @@ Time AsapBuilder::append(ChunkId chunk, Op op, const Hop& hop, Time held) {
   return start + hop.latency + duration;
 }
 
+Time AsapBuilder::copy(ChunkId chunk, HopId id) {
+  const Hop& hop = routes_.hop(id);
+  const auto held = complete_.find(key(chunk, hop.to));
+  if (held != complete_.end()) return held->second;
+  const Time arrival = append(chunk, Op::copy, hop, complete_.at(key(chunk, hop.from)));
+  complete_.emplace(key(chunk, hop.to), arrival);
+  return arrival;
+}
+
 void AsapBuilder::copy_along(ChunkId chunk, const std::vector<HopId>& hops) {
-  for (const HopId id : hops) {
-    const Hop& hop = routes_.hop(id);
-    if (holds(chunk, hop.to)) continue;
-    complete_[key(chunk, hop.to)] =
-        append(chunk, Op::copy, hop, complete_.at(key(chunk, hop.from)));
-  }
+  for (const HopId hop : hops) copy(chunk, hop);
 }
 
 Time AsapBuilder::partial_ready(ChunkId chunk, NodeId node) const {
@@ -51,11 +55,12 @@ Time AsapBuilder::partial_ready(ChunkId chunk, NodeId node) const {
   return arrived == partial_.end() ? ready : std::max(ready, arrived->second);
 }
 
-void AsapBuilder::reduce(ChunkId chunk, HopId id) {
+Time AsapBuilder::reduce(ChunkId chunk, HopId id) {
   const Hop& hop = routes_.hop(id);
   const Time arrival = append(chunk, Op::reduce, hop, partial_ready(chunk, hop.from));
   Time& latest = partial_[key(chunk, hop.to)];
   latest = std::max(latest, arrival);
+  return arrival;
 }
 
 void AsapBuilder::finish_sum(ChunkId chunk, NodeId node) {

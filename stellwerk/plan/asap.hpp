@@ -22,9 +22,12 @@ class AsapBuilder {
   /// Copies along the hops, leaving out those into nodes that hold the chunk already.
   void copy_along(ChunkId chunk, const std::vector<HopId>& hops);
 
-  /// Moves the sender's partial sum over one hop. Everything that the sender is to merge must have
-  /// been sent before.
-  void reduce(ChunkId chunk, HopId hop);
+  /// Copies over one hop, unless its end holds the chunk already; returns from when it does.
+  Time copy(ChunkId chunk, HopId hop);
+
+  /// Moves the sender's partial sum over one hop; returns its arrival. Everything that the sender is
+  /// to merge must have been sent before.
+  Time reduce(ChunkId chunk, HopId hop);
 
   /// Declares the sum complete at `node`: from now on it is copied.
   void finish_sum(ChunkId chunk, NodeId node);

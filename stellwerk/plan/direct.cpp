@@ -1,4 +1,4 @@
-// Direct exchange, a baseline: what point-to-point libraries do with any collective.
+// Direct exchange, a baseline: point-to-point sends for any collective.
 //
 // Problem: serve every demand without any thought about sharing links well.
 // Idea: each chunk takes the best path (latency plus transmission time, store-and-forward at GPUs)
@@ -13,7 +13,7 @@
 // AllGather and
 //   ReduceScatter meet the bandwidth bound. None elsewhere.
 // Complexity: one Dijkstra per (end, size), and O(sends log sends).
-// Held to its word by direct_test.cpp (optimal on the crossbar, valid on every collective).
+// Held to its word by baselines_test.cpp (optimal on the crossbar, valid on every collective).
 #include "stellwerk/plan/direct.hpp"
 
 #include <algorithm>

@@ -6,7 +6,7 @@
 // Idea: the ranks form a ring (ring_order.hpp). A chunk travels from its origin along the ring
 // until all have it; a sum
 //   starts at the rank after its owner and collects the parts on the way round. Ranks that are not
-//   neighbours in the network are joined by their best path. With several equally good rings, block
+//   neighbours in the network are joined by their best path. With several rings, block
 //   b's k-th chunk takes ring b + k. Order: by step, so that a rank sends its own chunks first and
 //   then passes on what arrived one step ago, ...
 // Guarantee: a plan whenever the ranks reach each other; (n-1)/n of the size crosses each ring step
@@ -14,10 +14,13 @@
 //   which is optimal if the ring's slowest step is what bounds the problem. Latency grows with n.
 // Complexity: O(sends log sends) besides the order.
 // Paper: Patarasuk, Yuan, "Bandwidth optimal all-reduce algorithms for clusters of workstations",
-// JPDC 2009. Held to its word by ring_test.cpp (the exact time on a ring of GPUs, valid elsewhere).
+// JPDC 2009. Held to its word by baselines_test.cpp (the exact time on a ring of GPUs, valid
+// elsewhere).
 #include "stellwerk/plan/ring.hpp"
 
 #include <algorithm>
+#include <functional>
+#include <queue>
 #include <tuple>
 
 #include "stellwerk/plan/asap.hpp"
@@ -39,33 +42,30 @@ bool rides_rings(Collective collective) {
   }
 }
 
-/// One step of one chunk from a rank to the next.
-struct Item {
-  std::size_t step = 0;
-  ChunkId chunk;
-  NodeId from;
-  NodeId to;
-  bool reduces = false;
-
-  auto order() const { return std::tuple(step, chunk); }
+/// The hops of one chunk, one after the other.
+struct Journey {
+  std::vector<HopId> hops;
+  std::size_t reducing = 0;  ///< the first so many carry partial sums
 };
 
-void add_steps(std::vector<Item>& items, const Chunk& chunk, ChunkId id, const RingOrder& ring) {
+Journey journey_of(const Chunk& chunk, const RingOrder& ring, PathFinder& paths) {
   const std::size_t n = ring.size();
   const std::size_t owner =
       static_cast<std::size_t>(std::find(ring.begin(), ring.end(), chunk.owner) - ring.begin());
-  std::size_t step = 0;
-  if (chunk.is_reduction()) {
-    for (; step + 1 < n; ++step) {
-      items.push_back({step, id, ring[(owner + 1 + step) % n], ring[(owner + 2 + step) % n], true});
+  Journey journey;
+  const auto travel = [&](std::size_t first) {
+    for (std::size_t i = first; i + 1 < first + n; ++i) {
+      const PathTree& tree = paths.tree(ring[i % n], chunk.bytes, chunk.job, Direction::outward);
+      const std::vector<HopId> path = paths.path(tree, ring[(i + 1) % n]);
+      journey.hops.insert(journey.hops.end(), path.begin(), path.end());
     }
-  }
+  };
+  if (chunk.is_reduction()) travel(owner + 1);
+  journey.reducing = journey.hops.size();
   const bool others_want =
       chunk.destinations.size() > 1 || chunk.destinations.front() != chunk.owner;
-  if (!others_want) return;
-  for (std::size_t i = 0; i + 1 < n; ++i) {
-    items.push_back({step + i, id, ring[(owner + i) % n], ring[(owner + i + 1) % n], false});
-  }
+  if (others_want) travel(owner);
+  return journey;
 }
 
 }  // namespace
@@ -99,35 +99,34 @@ PlannerOutcome plan_ring(const Problem& problem, const PlanOptions& /*options*/,
         return outcome;
       }
     }
-    rings.push_back(ring_orders(problem, id, chunk->bytes, paths));
+    rings.push_back(ring_orders(problem, id, chunk->bytes, paths, routes));
   }
 
-  std::vector<Item> items;
+  IdVector<ChunkId, Journey> journeys;
   std::vector<std::size_t> seen(problem.jobs.size(), 0);
-  for (const ChunkId id : problem.chunk_ids()) {
-    const Chunk& chunk = problem.chunks[id];
-    const Job& job = problem.jobs[chunk.job.index()];
+  for (const Chunk& chunk : problem.chunks) {
     const std::size_t k = seen[chunk.job.index()]++;
-    const std::size_t parts = static_cast<std::size_t>(job.chunks);
+    const std::size_t parts = static_cast<std::size_t>(problem.jobs[chunk.job.index()].chunks);
     const auto& choice = rings[chunk.job.index()];
-    add_steps(items, chunk, id, choice[(k / parts + k % parts) % choice.size()]);
+    journeys.push_back(journey_of(chunk, choice[(k / parts + k % parts) % choice.size()], paths));
   }
-  std::stable_sort(items.begin(), items.end(),
-                   [](const Item& a, const Item& b) { return a.order() < b.order(); });
 
+  // Whatever is there first goes first; of equals the one that has come less far.
+  using Waiting = std::tuple<Time, std::size_t, ChunkId>;
+  std::priority_queue<Waiting, std::vector<Waiting>, std::greater<>> queue;
+  for (const ChunkId id : problem.chunk_ids()) queue.emplace(problem.chunks[id].ready, 0, id);
   AsapBuilder builder(problem, routes);
-  for (const Item& item : items) {
-    const Chunk& chunk = problem.chunks[item.chunk];
-    if (!item.reduces && chunk.is_reduction() && item.from == chunk.owner) {
-      builder.finish_sum(item.chunk, chunk.owner);
+  while (!queue.empty()) {
+    const auto [time, step, id] = queue.top();
+    queue.pop();
+    const Journey& journey = journeys[id];
+    if (problem.chunks[id].is_reduction() && step == journey.reducing) {
+      builder.finish_sum(id, problem.chunks[id].owner);
     }
-    const PathTree& tree = paths.tree(item.from, chunk.bytes, chunk.job, Direction::outward);
-    const std::vector<HopId> hops = paths.path(tree, item.to);
-    if (!item.reduces) {
-      builder.copy_along(item.chunk, hops);
-      continue;
-    }
-    for (const HopId hop : hops) builder.reduce(item.chunk, hop);
+    if (step == journey.hops.size()) continue;
+    const HopId hop = journey.hops[step];
+    queue.emplace(step < journey.reducing ? builder.reduce(id, hop) : builder.copy(id, hop),
+                  step + 1, id);
   }
   outcome.sends = builder.take();
   outcome.termination.reason = Termination::Reason::feasible;

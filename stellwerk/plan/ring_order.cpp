@@ -6,24 +6,30 @@
 //   problem.
 // Idea: start from the ranks as given, grouped by host. Up to kSearched ranks, move segments of the
 // ring (also turned round)
-//   to better places until no move helps (or-opt, Or 1976). Then use several rings at once, as
-//   collective libraries do with several channels: turning the numbering of the GPUs inside all
-//   hosts by one gives a ring that enters and leaves each host elsewhere; those that cost as little
-//   as the first one are used.
-// Guarantee: a Hamiltonian cycle over the ranks; no segment move improves it (up to kSearched
-// ranks). Complexity: O(n^3) a pass; passes are few. Held to its word by ring_test.cpp (the NDv2
-// ring crosses between hosts once each way).
+//   to better places until no move helps (or-opt, Or 1976). Then add rings, as collective libraries
+//   do with several channels, while that lowers the load of the busiest link for an equal share of
+//   the data on each. Candidates are the rings at hand with the GPUs of all hosts renumbered in a
+//   circle (which enters and leaves hosts elsewhere), or turned round, and a new search in which
+//   links cost more the busier they are.
+// Guarantee: Hamiltonian cycles over the ranks; no segment move improves the first one (up to
+// kSearched ranks). Complexity: O(n^3) a pass of the search; passes are few. Held to its word by
+// baselines_test.cpp (the ring crosses between two hosts once each way; all rails are used; a
+//   full mesh is used both ways).
 #include "stellwerk/plan/ring_order.hpp"
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
+
+#include "stellwerk/base/wide.hpp"
 
 namespace stellwerk {
 namespace {
 
 constexpr std::size_t kSearched = 64;
+constexpr std::size_t kMostRings = 16;
 
 /// Ranks by host, hosts in order of first appearance; ranks without host are hosts of their own.
 std::vector<std::vector<NodeId>> hosts_of(const Topology& topology,
@@ -43,20 +49,9 @@ std::vector<std::vector<NodeId>> hosts_of(const Topology& topology,
 /// Costs of steps between ranks, by position in the rank list.
 class Costs {
  public:
-  Costs(const std::vector<NodeId>& ranks, JobId job, Bytes bytes, PathFinder& paths)
-      : n_(ranks.size()) {
-    for (const NodeId from : ranks) {
-      const PathTree& tree = paths.tree(from, bytes, job, Direction::outward);
-      for (const NodeId to : ranks) cost_.push_back(tree.distance[to].ps);
-    }
-  }
+  explicit Costs(std::size_t n) : n_(n), cost_(n * n, 0) {}
+  std::int64_t& operator()(std::size_t from, std::size_t to) { return cost_[from * n_ + to]; }
   std::int64_t operator()(std::size_t from, std::size_t to) const { return cost_[from * n_ + to]; }
-
-  std::int64_t of(const std::vector<std::size_t>& order) const {
-    std::int64_t sum = 0;
-    for (std::size_t i = 0; i < n_; ++i) sum += (*this)(order[i], order[(i + 1) % n_]);
-    return sum;
-  }
 
  private:
   std::size_t n_;
@@ -135,45 +130,122 @@ RingOrder shifted(const RingOrder& ring, const std::vector<std::vector<NodeId>>&
   return result;
 }
 
+/// Rings over one job's ranks, and how busy they make the links.
+class RingSearch {
+ public:
+  RingSearch(const Problem& problem, JobId job, Bytes bytes, PathFinder& paths,
+             const Routes& routes)
+      : topology_(problem.topology),
+        job_(job),
+        bytes_(bytes),
+        paths_(paths),
+        routes_(routes),
+        hosts_(hosts_of(problem.topology, problem.jobs[job.index()].ranks)),
+        load_(problem.topology.links().size(), Time{0}) {
+    for (const auto& host : hosts_) ranks_.insert(ranks_.end(), host.begin(), host.end());
+  }
+
+  std::vector<RingOrder> find() {
+    RingOrder candidate = searched();
+    while (rings_.size() < kMostRings) {
+      load_ = with(candidate);
+      busiest_ = busiest(load_);
+      rings_.push_back(std::move(candidate));
+      // One more ring must make up for the smaller share that each then carries.
+      std::optional<RingOrder> better;
+      Time least = Time::max();
+      for (RingOrder& option : options()) {
+        const Time busy = busiest(with(option));
+        const auto count = static_cast<std::int64_t>(rings_.size());
+        const bool lowers =
+            static_cast<Int128>(busy.ps) * count < static_cast<Int128>(busiest_.ps) * (count + 1);
+        if (!lowers || busy >= least) continue;
+        least = busy;
+        better = std::move(option);
+      }
+      if (!better) break;
+      candidate = std::move(*better);
+    }
+    return std::move(rings_);
+  }
+
+ private:
+  const PathTree& tree(NodeId from) { return paths_.tree(from, bytes_, job_, Direction::outward); }
+
+  template <class Visit>
+  void for_each_link(NodeId from, NodeId to, Visit visit) {
+    for (const HopId hop : paths_.path(tree(from), to)) {
+      for (const LinkId link : routes_.hop(hop).links) visit(link);
+    }
+  }
+
+  /// The loads of the links if `ring` is added: time in use when every ring step passes `bytes_`
+  /// once.
+  IdVector<LinkId, Time> with(const RingOrder& ring) {
+    IdVector<LinkId, Time> load = load_;
+    for (std::size_t i = 0; i < ring.size(); ++i) {
+      for_each_link(ring[i], ring[(i + 1) % ring.size()], [&](LinkId link) {
+        load[link] += transmission_time(bytes_, topology_.link(link).bandwidth);
+      });
+    }
+    return load;
+  }
+
+  static Time busiest(const IdVector<LinkId, Time>& load) {
+    return *std::max_element(load.begin(), load.end());
+  }
+
+  /// The best ring that local search finds: by path times, plus how long the links on the way are
+  /// busy already.
+  RingOrder searched() {
+    const std::size_t n = ranks_.size();
+    if (n > kSearched) return ranks_;
+    Costs cost(n);
+    for (std::size_t i = 0; i < n; ++i) {
+      for (std::size_t j = 0; j < n; ++j) {
+        cost(i, j) = tree(ranks_[i]).distance[ranks_[j]].ps;
+        for_each_link(ranks_[i], ranks_[j], [&](LinkId link) { cost(i, j) += load_[link].ps; });
+      }
+    }
+    std::vector<std::size_t> order(n);
+    for (std::size_t i = 0; i < n; ++i) order[i] = i;
+    improve(order, cost);
+    std::rotate(order.begin(), std::find(order.begin(), order.end(), 0), order.end());
+    RingOrder ring;
+    for (const std::size_t i : order) ring.push_back(ranks_[i]);
+    return ring;
+  }
+
+  /// Rings to add next.
+  std::vector<RingOrder> options() {
+    std::vector<RingOrder> result = {searched()};
+    const std::size_t per_host = hosts_.front().size();
+    const bool even = std::all_of(hosts_.begin(), hosts_.end(),
+                                  [&](const auto& host) { return host.size() == per_host; });
+    for (std::size_t shift = 1; even && shift < per_host; ++shift) {
+      result.push_back(shifted(rings_.front(), hosts_, shift));
+    }
+    result.emplace_back(rings_.back().rbegin(), rings_.back().rend());
+    return result;
+  }
+
+  const Topology& topology_;
+  const JobId job_;
+  const Bytes bytes_;
+  PathFinder& paths_;
+  const Routes& routes_;
+  const std::vector<std::vector<NodeId>> hosts_;
+  std::vector<NodeId> ranks_;  // grouped by host
+  std::vector<RingOrder> rings_;
+  IdVector<LinkId, Time> load_;
+  Time busiest_;
+};
+
 }  // namespace
 
 std::vector<RingOrder> ring_orders(const Problem& problem, JobId job, Bytes bytes,
-                                   PathFinder& paths) {
-  const std::vector<NodeId>& ranks = problem.jobs[job.index()].ranks;
-  const std::vector<std::vector<NodeId>> hosts = hosts_of(problem.topology, ranks);
-  RingOrder ring;
-  for (const auto& host : hosts) ring.insert(ring.end(), host.begin(), host.end());
-  if (ring.size() <= kSearched) {
-    const Costs cost(ring, job, bytes, paths);
-    std::vector<std::size_t> order(ring.size());
-    for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
-    improve(order, cost);
-    // Start where the first rank is.
-    std::rotate(order.begin(), std::find(order.begin(), order.end(), 0), order.end());
-    RingOrder better;
-    for (const std::size_t i : order) better.push_back(ring[i]);
-    ring = std::move(better);
-  }
-  std::vector<RingOrder> rings = {ring};
-  const auto cost_of = [&](const RingOrder& candidate) {
-    Time sum;
-    for (std::size_t i = 0; i < candidate.size(); ++i) {
-      const NodeId next = candidate[(i + 1) % candidate.size()];
-      sum += paths.tree(candidate[i], bytes, job, Direction::outward).distance[next];
-    }
-    return sum;
-  };
-  const std::size_t per_host = hosts.front().size();
-  const bool even = std::all_of(hosts.begin(), hosts.end(),
-                                [&](const auto& host) { return host.size() == per_host; });
-  if (even && hosts.size() > 1) {
-    const Time cost = cost_of(ring);
-    for (std::size_t shift = 1; shift < per_host; ++shift) {
-      RingOrder candidate = shifted(ring, hosts, shift);
-      if (cost_of(candidate) <= cost) rings.push_back(std::move(candidate));
-    }
-  }
-  return rings;
+                                   PathFinder& paths, const Routes& routes) {
+  return RingSearch(problem, job, bytes, paths, routes).find();
 }
 
 }  // namespace stellwerk

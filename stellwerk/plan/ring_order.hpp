@@ -10,10 +10,9 @@ namespace stellwerk {
 /// Ranks in ring order: each sends to the next, the last to the first.
 using RingOrder = std::vector<NodeId>;
 
-/// Orders the job's ranks into rings; all of them cost the same, the first is the one that was
-/// searched for. `bytes` is the size of the chunks that will travel. Precondition: every rank
-/// reaches every other.
+/// The rings that a job's data is dealt out to in equal shares, one or more. `bytes` is the size of
+/// the chunks that will travel. Precondition: every rank reaches every other.
 std::vector<RingOrder> ring_orders(const Problem& problem, JobId job, Bytes bytes,
-                                   PathFinder& paths);
+                                   PathFinder& paths, const Routes& routes);
 
 }  // namespace stellwerk

@@ -1,0 +1,264 @@
+// The tool as its users see it: exit statuses, what goes where, files, Ctrl-C.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <chrono>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "process.hpp"
+#include "stellwerk/base/version.hpp"
+
+namespace stellwerk::tests {
+namespace {
+
+using nlohmann::json;
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+using testing::StartsWith;
+
+/// Three GPUs in a ring, both ways, 1 GB/s and 1 us.
+const char* const kTriangle = R"({"format": "stellwerk.topology/1", "name": "triangle", "nodes": [
+  {"name": "a", "kind": "gpu"}, {"name": "b", "kind": "gpu"}, {"name": "c", "kind": "gpu"}], "links": [
+  {"from": "a", "to": "b", "bandwidth": "1GB/s", "latency": "1us"},
+  {"from": "b", "to": "c", "bandwidth": "1GB/s", "latency": "1us"},
+  {"from": "c", "to": "a", "bandwidth": "1GB/s", "latency": "1us"},
+  {"from": "b", "to": "a", "bandwidth": "1GB/s", "latency": "1us"},
+  {"from": "c", "to": "b", "bandwidth": "1GB/s", "latency": "1us"},
+  {"from": "a", "to": "c", "bandwidth": "1GB/s", "latency": "1us"}]})";
+
+class Cli : public testing::Test {
+ protected:
+  void SetUp() override { box.write("triangle.json", kTriangle); }
+  Sandbox box;
+  const std::string plan_triangle =
+      "plan -t triangle.json -c allgather -s 3MB --chunks 1 --planner direct";
+};
+
+TEST_F(Cli, SaysWhatItIs) {
+  const Outcome version = box.run("--version");
+  EXPECT_EQ(version.status, 0);
+  EXPECT_EQ(version.out, "stellwerk " + std::string(kVersion) + "\n");
+  for (const char* arguments : {"--help", "-h", "help"}) {
+    const Outcome help = box.run(arguments);
+    EXPECT_EQ(help.status, 0);
+    EXPECT_THAT(help.out,
+                AllOf(HasSubstr("  plan "), HasSubstr("  topo show "), HasSubstr("Example:")));
+    EXPECT_THAT(help.err, IsEmpty());
+  }
+}
+
+TEST_F(Cli, HelpShowsAnExampleForEveryOption) {
+  for (const std::string command : {"plan", "bound", "verify", "simulate", "topo show", "topo list",
+                                    "topo convert", "planners"}) {
+    const Outcome help = box.run(command + " --help");
+    EXPECT_EQ(help.status, 0) << command;
+    EXPECT_EQ(help.out, box.run("help " + command).out);
+    EXPECT_THAT(help.out, StartsWith("Usage: stellwerk " + command));
+    std::size_t options = 0, examples = 0;
+    for (std::size_t at = help.out.find("\n  "); at != std::string::npos;
+         at = help.out.find("\n  ", at + 1)) {
+      if (help.out[at + 3] == '-') ++options;
+      if (help.out.substr(at + 1).find("e.g. ") == help.out.substr(at + 1).find_first_not_of(' '))
+        ++examples;
+    }
+    EXPECT_GE(examples, options) << command;
+    if (command == "plan") {
+      EXPECT_GE(options, 20U);
+    }
+  }
+}
+
+TEST_F(Cli, PlansAndPrintsOneTable) {
+  const Outcome plan = box.run(plan_triangle + " -o plan.json");
+  EXPECT_EQ(plan.status, 0) << plan.err;
+  EXPECT_THAT(plan.err, IsEmpty());
+  // Blocks of 1 MB from both neighbours at once: 1 ms and 1 us, which is the bound.
+  for (const char* line :
+       {"transfer time        1.001 ms\n", "algbw                2.997 GB/s\n",
+        "busbw                1.998 GB/s\n", "size                 3 MB\n",
+        "output buffer        3 MB\n", "gap                  0%, optimal\n",
+        "planner              direct\n", "chunks               3 (1 a block)\n",
+        "sends                6\n", "bytes sent           6 MB, 0.0% over the minimum of 6 MB\n",
+        "peak transit buffer  0 B\n", "bottleneck           ", "solver time          ",
+        "verified             yes", "written to plan.json\n"}) {
+    EXPECT_THAT(plan.out, HasSubstr(line));
+  }
+  EXPECT_THAT(box.files(), ElementsAre("plan.json", "triangle.json"));
+  const Outcome verify = box.run("verify plan.json");
+  EXPECT_EQ(verify.status, 0);
+  EXPECT_EQ(verify.out, "plan.json: valid, 1.001 ms in 6 sends\n");
+}
+
+TEST_F(Cli, TellsTheEffectiveSize) {
+  const Outcome plan =
+      box.run("plan -t triangle.json -c allgather -s 1000 --chunks 1 --planner direct");
+  EXPECT_THAT(plan.out, HasSubstr("size                 1 KB (effective 1002 B"));
+}
+
+TEST_F(Cli, JsonIsTheResultObjectOfThePlanFile) {
+  const Outcome plan = box.run(plan_triangle + " -o plan.json --json");
+  EXPECT_EQ(plan.status, 0) << plan.err;
+  EXPECT_THAT(plan.err, IsEmpty());
+  const json printed = json::parse(plan.out);
+  EXPECT_EQ(printed, json::parse(box.read("plan.json")).at("result"));
+  EXPECT_EQ(printed.at("transfer_time_ps"), 1'001'000'000);
+  EXPECT_EQ(printed.at("bound_ps"), 1'001'000'000);
+  EXPECT_EQ(printed.at("gap"), 0);
+  EXPECT_EQ(printed.at("planner"), "direct");
+}
+
+TEST_F(Cli, BoundsWithoutPlanning) {
+  const Outcome bound = box.run("bound -t triangle.json -c allgather -s 3MB");
+  EXPECT_EQ(bound.status, 0) << bound.err;
+  EXPECT_THAT(bound.out,
+              AllOf(HasSubstr("bound, any chunks  1.001 ms"), HasSubstr("bottleneck         ")));
+  const Outcome printed = box.run("bound -t triangle.json -c allgather -s 3MB --json");
+  const json object = json::parse(printed.out);
+  EXPECT_EQ(object.at("bound_ps"), 1'001'000'000);
+  EXPECT_EQ(object.at("bound_chunked_ps"), 1'001'000'000);
+  EXPECT_TRUE(object.at("bound_certificate").contains("kind"));
+}
+
+TEST_F(Cli, RefusesADamagedPlanWithTheRuleItBreaks) {
+  ASSERT_EQ(box.run(plan_triangle + " -o plan.json").status, 0);
+  json plan = json::parse(box.read("plan.json"));
+  box.write("good.json", plan.dump());
+  plan.at("result").at("transfer_time_ps") = 5;
+  box.write("bad.json", plan.dump());
+  const Outcome one = box.run("verify bad.json");
+  EXPECT_EQ(one.status, 1);
+  EXPECT_THAT(one.out, StartsWith("bad.json: not valid: wrong finish: "));
+  const Outcome several = box.run("verify good.json bad.json missing.json");
+  EXPECT_EQ(several.status, 3);
+  EXPECT_THAT(several.out, AllOf(HasSubstr("good.json: valid"), HasSubstr("bad.json: not valid")));
+  EXPECT_THAT(several.err, HasSubstr("missing.json"));
+  EXPECT_EQ(box.run("verify good.json bad.json").status, 1);
+  EXPECT_EQ(box.run("verify good.json good.json").status, 0);
+  const Outcome replay = box.run("simulate bad.json");
+  EXPECT_EQ(replay.status, 1);
+  EXPECT_THAT(replay.out, IsEmpty());
+}
+
+TEST_F(Cli, ReplaysOnChangedNetworks) {
+  ASSERT_EQ(box.run(plan_triangle + " -o plan.json.zst").status, 0);
+  const auto replayed = [&](const std::string& options) {
+    const Outcome outcome = box.run("simulate plan.json.zst" + options);
+    EXPECT_EQ(outcome.status, 0) << outcome.err;
+    return outcome.out;
+  };
+  EXPECT_THAT(replayed(""), HasSubstr("transfer time  1.001 ms  1.001 ms  +0.00%"));
+  EXPECT_THAT(replayed(" --bandwidth x0.5"),
+              HasSubstr("transfer time  1.001 ms  2.001 ms  +99.90%"));
+  EXPECT_THAT(replayed(" --latency x11"), HasSubstr("transfer time  1.001 ms  1.011 ms  +1.00%"));
+  std::string slow = kTriangle;
+  slow.replace(slow.find("1us"), 3, "9us");
+  box.write("slow.json", slow);
+  EXPECT_THAT(replayed(" --topology slow.json"),
+              HasSubstr("transfer time  1.001 ms  1.009 ms  +0.80%"));
+}
+
+TEST_F(Cli, ShowsListsAndConvertsTopologies) {
+  const Outcome list = box.run("topo list");
+  EXPECT_EQ(list.status, 0);
+  EXPECT_THAT(list.out, HasSubstr("ndv2"));
+  const Outcome show = box.run("topo show triangle.json");
+  EXPECT_EQ(show.status, 0);
+  EXPECT_THAT(show.out, AllOf(HasSubstr("nodes     3 GPUs\n"),
+                              HasSubstr("6      gpu->gpu  1 GB/s     1 us")));
+  const Outcome converted = box.run("topo convert triangle.json");
+  EXPECT_EQ(converted.status, 0);
+  EXPECT_EQ(json::parse(converted.out), json::parse(kTriangle));
+  EXPECT_EQ(box.run("topo convert ndv2:2 -o n.json.zst").status, 0);
+  const Outcome reread = box.run("topo convert n.json.zst");
+  EXPECT_EQ(reread.out, box.run("topo convert ndv2:2").out);
+}
+
+TEST_F(Cli, ListsPlanners) {
+  const Outcome planners = box.run("planners");
+  EXPECT_EQ(planners.status, 0);
+  EXPECT_THAT(planners.out, AllOf(HasSubstr("\nring "), HasSubstr("\ndirect ")));
+}
+
+TEST_F(Cli, TakesRanksByNameNumberAndRange) {
+  const auto ranks = [&](const std::string& list) {
+    const Outcome outcome = box.run(plan_triangle + " -o plan.json --ranks " + list);
+    EXPECT_EQ(outcome.status, 0) << outcome.err;
+    return json::parse(box.read("plan.json")).at("jobs").at(0).at("ranks");
+  };
+  EXPECT_EQ(ranks("0-2"), json({"a", "b", "c"}));
+  EXPECT_EQ(ranks("c,a"), json({"c", "a"}));
+  EXPECT_EQ(ranks("2,a,1-1"), json({"c", "a", "b"}));
+}
+
+TEST_F(Cli, PlansSeveralJobsFromAFile) {
+  box.write("jobs.json", R"({"format": "stellwerk.jobs/1", "jobs": [
+    {"name": "dp", "collective": "allreduce", "ranks": "all", "size": "3MB"},
+    {"name": "kv", "collective": "custom", "chunks": [{"bytes": 1000, "origins": ["a"], "destinations": ["b"]}]}]})");
+  const Outcome plan = box.run("plan -t triangle.json --jobs jobs.json --planner direct");
+  EXPECT_EQ(plan.status, 0) << plan.err;
+  EXPECT_THAT(plan.out, AllOf(HasSubstr("job 'dp' "), HasSubstr("job 'kv' ")));
+}
+
+TEST_F(Cli, SameInputSameBytes) {
+  const auto sends = [&] {
+    EXPECT_EQ(
+        box.run("plan -t ndv2:2 -c allgather -s 1MB --chunks 2 --planner ring -o plan.json").status,
+        0);
+    return json::parse(box.read("plan.json")).at("sends");
+  };
+  EXPECT_EQ(sends(), sends());
+}
+
+/// Long enough for the planner to have a first plan, and far from the time that it would take.
+TEST_F(Cli, CtrlCKeepsTheBestPlanSoFar) {
+  const auto begin = std::chrono::steady_clock::now();
+  const pid_t process =
+      box.start(split("plan -t ndv2:2 -c alltoall -s 64KB --gap 0 --time-limit 120s -o plan.json"));
+  std::this_thread::sleep_for(std::chrono::seconds(4));
+  ASSERT_EQ(kill(process, SIGINT), 0);
+  const Outcome outcome = box.wait(process);
+  const auto taken = std::chrono::steady_clock::now() - begin;
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_LT(taken, std::chrono::seconds(30));
+  EXPECT_THAT(outcome.out,
+              AllOf(HasSubstr("stopped by           Ctrl-C"), HasSubstr("written to plan.json")));
+  EXPECT_EQ(box.run("verify plan.json").status, 0);
+  EXPECT_EQ(json::parse(box.read("plan.json")).at("result").at("termination").at("limit"),
+            "interrupt");
+}
+
+TEST_F(Cli, ATimeLimitKeepsTheBestPlanSoFar) {
+  const Outcome outcome =
+      box.run("plan -t ndv2:2 -c alltoall -s 64KB --gap 0 --time-limit 1s -o plan.json");
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("stopped by           the time limit"));
+  EXPECT_EQ(box.run("verify plan.json").status, 0);
+}
+
+TEST_F(Cli, AFileIsWrittenWholeOrNotAtAll) {
+  box.write("plan.json", "precious");
+  EXPECT_EQ(box.run("plan -t triangle.json -c alltoall -s 3MB --planner ring -o plan.json").status,
+            4);
+  EXPECT_EQ(box.read("plan.json"), "precious");
+  EXPECT_EQ(box.run("plan -t triangle.json -c allgather -s 0 -o plan.json").status, 2);
+  EXPECT_EQ(box.read("plan.json"), "precious");
+  EXPECT_EQ(box.run(plan_triangle + " -o plan.json").status, 0);
+  EXPECT_THAT(box.read("plan.json"), StartsWith("{"));
+  EXPECT_THAT(box.files(), ElementsAre("plan.json", "triangle.json"))
+      << "no drafts are left behind";
+}
+
+TEST_F(Cli, FullDisksAreNoticed) {
+  const Outcome file = box.run(plan_triangle + " -o /dev/full");
+  EXPECT_EQ(file.status, 3);
+  EXPECT_THAT(file.err, HasSubstr("/dev/full"));
+  EXPECT_THAT(file.out, Not(HasSubstr("written")));
+}
+
+}  // namespace
+}  // namespace stellwerk::tests

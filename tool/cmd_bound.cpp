@@ -1,0 +1,67 @@
+// stellwerk bound: lower bounds on the transfer time, without planning.
+#include "stellwerk/bound/bound.hpp"
+
+#include <fmt/core.h>
+
+#include <memory>
+#include <utility>
+
+#include "stellwerk/io/plan_file.hpp"
+#include "tool/commands.hpp"
+#include "tool/plan_options.hpp"
+#include "tool/problem_options.hpp"
+#include "tool/report.hpp"
+#include "tool/table.hpp"
+
+namespace stellwerk::tool {
+namespace {
+
+struct Options {
+  ProblemOptions problem;
+  LimitOptions limits;
+  bool json = false;
+};
+
+int run(const Options& options) {
+  const StopCondition stop = stop_condition(options.limits);
+  StatedProblem stated = state_problem(options.problem);
+  const Problem problem =
+      make_problem(std::move(stated.topology), std::move(stated.jobs), stated.relays);
+  const Bound any = lower_bound(problem, stop);
+  const Bound chunked = lower_bound_chunked(problem, any, stop);
+  if (options.json) {
+    fmt::print("{}", format_bounds(any, chunked));
+    return 0;
+  }
+  Table table;
+  const bool one = problem.jobs.size() == 1;
+  table.add({"problem", problem.topology.name() + ", " +
+                            (one ? job_text(problem.jobs.front())
+                                 : fmt::format("{} jobs", problem.jobs.size()))});
+  table.add({"bound, any chunks", bound_text(any)});
+  if (any.certificate.kind != Certificate::Kind::none)
+    table.add({"bottleneck", describe(any.certificate, problem)});
+  table.add(
+      {one ? fmt::format("bound, {} a block", problem.jobs.front().chunks) : "bound, these chunks",
+       bound_text(chunked)});
+  if (chunked.certificate.kind != Certificate::Kind::none && chunked != any) {
+    table.add({"bottleneck", describe(chunked.certificate, problem)});
+  }
+  if (stop.should_stop())
+    table.add({"stopped by", fmt::format("the {} limit: these are the best bounds proven by then",
+                                         to_string(stop.reached()))});
+  fmt::print("{}", table.text());
+  return 0;
+}
+
+}  // namespace
+
+RunCommand declare_bound(Arguments& arguments) {
+  const auto options = std::make_shared<Options>();
+  declare(arguments, options->problem);
+  declare(arguments, options->limits);
+  arguments.flag({"--json", "", "print bounds and certificates as JSON", "--json"}, options->json);
+  return [options] { return run(*options); };
+}
+
+}  // namespace stellwerk::tool

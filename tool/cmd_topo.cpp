@@ -1,0 +1,163 @@
+// stellwerk topo: shows, lists and converts topologies.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <set>
+#include <tuple>
+
+#include "stellwerk/io/catalogue.hpp"
+#include "stellwerk/io/load.hpp"
+#include "stellwerk/io/topology_file.hpp"
+#include "tool/commands.hpp"
+#include "tool/table.hpp"
+
+namespace stellwerk::tool {
+namespace {
+
+std::string plural(std::size_t count, const std::string& word) {
+  const std::string ending = count == 1 ? "" : word == "switch" ? "es" : "s";
+  return fmt::format("{} {}{}", count, word, ending);
+}
+
+std::string nodes_text(const Topology& topology) {
+  std::map<NodeKind, std::size_t> counts;
+  for (const Node& node : topology.nodes()) ++counts[node.kind];
+  std::string text;
+  for (const auto& [kind, count] : counts) {
+    text +=
+        (text.empty() ? "" : ", ") + plural(count, kind == NodeKind::gpu ? "GPU" : to_string(kind));
+  }
+  return text;
+}
+
+/// Hosts, rails and racks as far as nodes are labelled.
+std::string labels_text(const Topology& topology) {
+  std::set<std::string> hosts, racks;
+  std::set<int> rails;
+  for (const Node& node : topology.nodes()) {
+    if (!node.host.empty()) hosts.insert(node.host);
+    if (!node.rack.empty()) racks.insert(node.rack);
+    if (node.rail) rails.insert(*node.rail);
+  }
+  std::string text;
+  for (const auto& [count, word] :
+       {std::pair{hosts.size(), "host"}, std::pair{rails.size(), "rail"},
+        std::pair{racks.size(), "rack"}}) {
+    if (count > 0) text += (text.empty() ? "" : ", ") + plural(count, word);
+  }
+  return text;
+}
+
+/// What switches can do and which nodes are limited, one phrase each; empty if there is nothing to
+/// say.
+std::string abilities_text(const Topology& topology) {
+  std::map<std::string, std::size_t> counts;
+  for (const Node& node : topology.nodes()) {
+    if (node.multicast) ++counts["multicast"];
+    if (node.reduce) ++counts["reduce"];
+    if (node.max_groups) ++counts["limited groups"];
+    if (node.buffer) ++counts["limited buffer"];
+    if (node.injection) ++counts["limited injection"];
+    if (node.ejection) ++counts["limited ejection"];
+  }
+  std::string text;
+  for (const auto& [what, count] : counts) {
+    text += (text.empty() ? "" : ", ") + fmt::format("{} with {}", plural(count, "node"), what);
+  }
+  return text;
+}
+
+/// "gpu-gpu, same host": links of one class differ in nothing that a summary should tell.
+std::string ends_text(const Topology& topology, const Link& link) {
+  const Node& from = topology.node(link.from);
+  const Node& to = topology.node(link.to);
+  std::string text = fmt::format("{}->{}", to_string(from.kind), to_string(to.kind));
+  if (!from.host.empty() && !to.host.empty())
+    text += from.host == to.host ? ", in a host" : ", between hosts";
+  return text;
+}
+
+std::string links_table(const Topology& topology) {
+  struct Class {
+    std::size_t count = 0;
+    std::string source;
+    std::string example;
+  };
+  std::map<std::tuple<std::string, std::int64_t, std::int64_t>, Class> classes;
+  for (const LinkId id : topology.link_ids()) {
+    const Link& link = topology.link(id);
+    Class& entry =
+        classes[{ends_text(topology, link), -link.bandwidth.bytes_per_second, link.latency.ps}];
+    if (entry.count++ == 0) {
+      entry.source = link.source;
+      entry.example = topology.link_name(id);
+    }
+  }
+  Table table;
+  table.add({"links", "class", "bandwidth", "latency", "first", "source"});
+  for (const auto& [key, entry] : classes) {
+    const auto& [ends, bandwidth, latency] = key;
+    table.add({fmt::format("{}", entry.count), ends, to_string(Bandwidth{-bandwidth}),
+               to_string(Time{latency}), entry.example, entry.source});
+  }
+  return table.text();
+}
+
+int show(const std::string& name) {
+  const Topology topology = load_topology(name);
+  Table table;
+  table.add({"topology", topology.name()});
+  if (!topology.note().empty()) table.add({"note", topology.note()});
+  table.add({"nodes", nodes_text(topology)});
+  if (const std::string labels = labels_text(topology); !labels.empty())
+    table.add({"labels", labels});
+  if (const std::string abilities = abilities_text(topology); !abilities.empty()) {
+    table.add({"abilities and limits", abilities});
+  }
+  fmt::print("{}\n{}", table.text(), links_table(topology));
+  return 0;
+}
+
+}  // namespace
+
+RunCommand declare_topo_show(Arguments& arguments) {
+  const auto name = std::make_shared<std::string>();
+  arguments.operand({"TOPOLOGY", "", "a built-in topology or a file", "stellwerk topo show ndv2:2"},
+                    *name);
+  return [name] { return show(*name); };
+}
+
+RunCommand declare_topo_list(Arguments& /*arguments*/) {
+  return [] {
+    Table table;
+    table.add({"name", "what it is", "options"});
+    for (const CatalogueRow& row : catalogue())
+      table.add({std::string(row.pattern), std::string(row.summary), std::string(row.options)});
+    fmt::print("{}\nEvery name takes: {}\n", table.text(), catalogue_common_options());
+    return 0;
+  };
+}
+
+RunCommand declare_topo_convert(Arguments& arguments) {
+  const auto name = std::make_shared<std::string>();
+  const auto output = std::make_shared<std::optional<std::string>>();
+  arguments.operand(
+      {"TOPOLOGY", "", "a built-in topology or a file", "stellwerk topo convert ndv2:2"}, *name);
+  arguments.value(
+      {"-o,--output", "FILE", "write to a file (.zst: compressed) instead of standard output",
+       "-o ndv2-2.json"},
+      *output);
+  return [name, output] {
+    const Topology topology = load_topology(*name);
+    if (*output) {
+      write_topology(topology, **output);
+    } else {
+      fmt::print("{}", format_topology(topology));
+    }
+    return 0;
+  };
+}
+
+}  // namespace stellwerk::tool

@@ -1,0 +1,33 @@
+// The subcommands as a table: adding one is a file, a row and a section in the documentation.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "tool/arguments.hpp"
+
+namespace stellwerk::tool {
+
+/// Runs a subcommand whose arguments have been parsed; returns the exit status.
+using RunCommand = std::function<int()>;
+
+struct Command {
+  std::string_view name;     ///< one word or two: "plan", "topo show"
+  std::string_view summary;  ///< one line
+  std::string_view usage;    ///< what must be given, without the name; operands are added
+  std::string_view notes;    ///< more help; may be empty
+  RunCommand (*declare)(Arguments& arguments);
+};
+
+RunCommand declare_plan(Arguments& arguments);
+RunCommand declare_bound(Arguments& arguments);
+RunCommand declare_verify(Arguments& arguments);
+RunCommand declare_simulate(Arguments& arguments);
+RunCommand declare_topo_show(Arguments& arguments);
+RunCommand declare_topo_list(Arguments& arguments);
+RunCommand declare_topo_convert(Arguments& arguments);
+RunCommand declare_planners(Arguments& arguments);
+
+}  // namespace stellwerk::tool

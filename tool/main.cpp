@@ -1,0 +1,190 @@
+// The command line: finds the subcommand, lets it declare and parse its arguments, and maps errors
+// to exit statuses.
+//
+// 0 ok, 1 verification failed, 2 usage, 3 unreadable or contradictory input, 4 well-formed but
+// unsolved, 5 internal.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <exception>
+#include <new>
+#include <string>
+#include <vector>
+
+#include "stellwerk/base/error.hpp"
+#include "stellwerk/base/stop.hpp"
+#include "stellwerk/base/version.hpp"
+#include "stellwerk/io/text.hpp"
+#include "tool/commands.hpp"
+
+namespace stellwerk::tool {
+namespace {
+
+constexpr std::array kCommands = {
+    Command{"plan", "plan a collective and write the plan",
+            "--topology T (--collective C --size S | --jobs FILE) [options]",
+            "Without --planner the portfolio tries all that suit and keeps the best. A run that is "
+            "stopped by a limit or\n"
+            "by Ctrl-C prints and writes the best plan found so far.\n",
+            declare_plan},
+    Command{"bound", "prove lower bounds on the transfer time",
+            "--topology T (--collective C --size S | --jobs FILE) [options]", "", declare_bound},
+    Command{"verify", "judge plan files: sends, finish times, bounds", "",
+            "Exit status 0 if all are valid, 1 if one is not.\n", declare_verify},
+    Command{"simulate", "replay a plan, also on other latencies and bandwidths", "[options]",
+            "The order of sends and their dependencies stay, the clock does not.\n",
+            declare_simulate},
+    Command{"topo show", "summarise a topology", "", "", declare_topo_show},
+    Command{"topo list", "list the built-in topologies", "", "", declare_topo_list},
+    Command{"topo convert", "write a topology in our own format", "[options]", "",
+            declare_topo_convert},
+    Command{"planners", "list the planners and what they can do", "", "", declare_planners},
+};
+
+std::string overview() {
+  std::string text =
+      "Plans collective communication on GPU clusters, with proven bounds.\n"
+      "\nUsage: stellwerk COMMAND [arguments]\n\nCommands:\n";
+  for (const Command& command : kCommands)
+    text += fmt::format("  {:<14}{}\n", command.name, command.summary);
+  text += fmt::format("  {:<14}{}\n", "help COMMAND", "options of a command, with examples");
+  text +=
+      "\nOptions:\n"
+      "  -h, --help    this text\n                e.g. stellwerk plan --help\n"
+      "  --version     the version\n                e.g. stellwerk --version\n"
+      "\nExample:\n  stellwerk plan --topology ndv2:2 --collective allgather --size 1GB -o "
+      "plan.json\n";
+  return text;
+}
+
+std::string help(const Command& command) {
+  Arguments arguments;
+  command.declare(arguments);
+  std::string text = fmt::format("Usage: stellwerk {}{}", command.name, arguments.operand_usage());
+  if (!command.usage.empty()) text += fmt::format(" {}", command.usage);
+  std::string summary(command.summary);
+  summary.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(summary.front())));
+  text += fmt::format("\n\n{}.\n{}", summary, command.notes);
+  return text + arguments.help();
+}
+
+/// The words that can follow `prefix` ("", or "topo ").
+std::vector<std::string> known_words(const std::string& prefix) {
+  std::vector<std::string> words;
+  for (const Command& command : kCommands) {
+    if (!command.name.starts_with(prefix)) continue;
+    const std::string rest(command.name.substr(prefix.size()));
+    const std::string word = rest.substr(0, rest.find(' '));
+    if (words.empty() || words.back() != word) words.push_back(word);
+  }
+  if (prefix.empty()) words.insert(words.end(), {"help", "--help", "--version"});
+  return words;
+}
+
+std::string join(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
+  return text;
+}
+
+/// Takes one or two words off the front of `words`. Throws Error(usage) with the nearest command.
+const Command& take_command(std::vector<std::string>& words) {
+  std::string name;
+  while (true) {
+    if (words.empty()) {
+      throw Error(ErrorCode::usage,
+                  "'" + name + "' needs one of: " + join(known_words(name + " ")));
+    }
+    const std::string prefix = name.empty() ? "" : name + " ";
+    const std::string word = words.front();
+    words.erase(words.begin());
+    const auto known = known_words(prefix);
+    if (std::find(known.begin(), known.end(), word) == known.end()) {
+      const std::string_view guess = nearest(word, {known.begin(), known.end()});
+      throw Error(
+          ErrorCode::usage,
+          "unknown command " + in_quotes(prefix + word) +
+              (guess.empty() ? "; see 'stellwerk --help'"
+                             : "; did you mean " + in_quotes(prefix + std::string(guess)) + "?"));
+    }
+    name = prefix + word;
+    const auto row = std::find_if(kCommands.begin(), kCommands.end(),
+                                  [&](const Command& command) { return command.name == name; });
+    if (row != kCommands.end()) return *row;
+  }
+}
+
+bool is_help(const std::string& word) { return word == "--help" || word == "-h"; }
+
+int print(const std::string& text) {
+  fmt::print("{}", text);
+  return 0;
+}
+
+int run(std::vector<std::string> words) {
+  if (words.empty()) throw Error(ErrorCode::usage, "name a command; see 'stellwerk --help'");
+  if (is_help(words.front())) return print(overview());
+  if (words.front() == "--version") return print(fmt::format("stellwerk {}\n", kVersion));
+  const bool asked_first = words.front() == "help";
+  if (asked_first) {
+    words.erase(words.begin());
+    if (words.empty()) return print(overview());
+  }
+  const bool about_topo =
+      words.front() == "topo" && (words.size() == 1 ? asked_first : is_help(words[1]));
+  if (about_topo) {
+    std::string text = "Usage: stellwerk topo COMMAND [arguments]\n\nCommands:\n";
+    for (const Command& command : kCommands) {
+      if (command.name.starts_with("topo "))
+        text += fmt::format("  {:<14}{}\n", command.name, command.summary);
+    }
+    return print(text);
+  }
+  const Command& command = take_command(words);
+  if (asked_first || std::any_of(words.begin(), words.end(), is_help)) return print(help(command));
+  Arguments arguments;
+  const RunCommand run_command = command.declare(arguments);
+  arguments.parse(std::string(command.name), words);
+  return run_command();
+}
+
+/// The first Ctrl-C asks planners for what they have; the second one kills.
+extern "C" void on_interrupt(int signal_number) {
+  StopCondition::interrupt_now();
+  std::signal(signal_number, SIG_DFL);
+}
+
+int main(int argc, char** argv) {
+  std::signal(SIGINT, on_interrupt);
+  std::signal(SIGTERM, on_interrupt);
+  int status = 0;
+  try {
+    status = run(std::vector<std::string>(argv + 1, argv + argc));
+  } catch (const Error& error) {
+    fmt::print(stderr, "stellwerk: {}\n", error.what());
+    return static_cast<int>(error.code());
+  } catch (const std::bad_alloc&) {
+    fmt::print(stderr, "stellwerk: out of memory: plan fewer chunks or a smaller problem\n");
+    return static_cast<int>(ErrorCode::unsolved);
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "stellwerk: internal error: {}\n", error.what());
+    return static_cast<int>(ErrorCode::internal);
+  }
+  // A result that did not reach its reader is no success: a full disk, for example.
+  if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
+    fmt::print(stderr, "stellwerk: cannot write to standard output: {}\n", std::strerror(errno));
+    return static_cast<int>(ErrorCode::unreadable_input);
+  }
+  return status;
+}
+
+}  // namespace
+}  // namespace stellwerk::tool
+
+int main(int argc, char** argv) { return stellwerk::tool::main(argc, argv); }

@@ -1,0 +1,79 @@
+#include "tool/parse.hpp"
+
+#include <charconv>
+#include <cmath>
+#include <system_error>
+
+#include "stellwerk/base/error.hpp"
+
+namespace stellwerk::tool {
+namespace {
+
+[[noreturn]] void refuse(const std::string& option, const std::string& text,
+                         const std::string& remedy) {
+  throw Error(ErrorCode::usage, option + ": '" + text + "' " + remedy);
+}
+
+}  // namespace
+
+std::int64_t parse_integer(const std::string& option, const std::string& text, std::int64_t least,
+                           std::int64_t most) {
+  std::int64_t value = 0;
+  const char* end = text.data() + text.size();
+  const auto [position, error] = std::from_chars(text.data(), end, value);
+  if (error != std::errc{} || position != end) refuse(option, text, "is not an integer");
+  if (value < least) refuse(option, text, "is too small: the least is " + std::to_string(least));
+  if (value > most) refuse(option, text, "is too large: the most is " + std::to_string(most));
+  return value;
+}
+
+double parse_ratio(const std::string& option, const std::string& text) {
+  const bool percent = !text.empty() && text.back() == '%';
+  double value = 0;
+  const char* end = text.data() + text.size() - (percent ? 1 : 0);
+  const auto [position, error] = std::from_chars(text.data(), end, value, std::chars_format::fixed);
+  if (error != std::errc{} || position != end || !std::isfinite(value) || value < 0) {
+    refuse(option, text, "is not a ratio: write a fraction (0.01) or a percentage (1%)");
+  }
+  return percent ? value / 100 : value;
+}
+
+Factor parse_factor(const std::string& option, const std::string& text) {
+  constexpr std::string_view kRemedy = "is not a factor: write x and a positive number, as in x1.1";
+  Factor factor{0, 1};
+  bool point = false, digits = false;
+  if (text.size() < 2 || text.front() != 'x') refuse(option, text, std::string(kRemedy));
+  for (const char c : text.substr(1)) {
+    if (c == '.' && !point) {
+      point = true;
+      continue;
+    }
+    if (c < '0' || c > '9' || factor.numerator > 100'000'000'000 ||
+        factor.denominator >= 1'000'000) {
+      refuse(option, text, std::string(kRemedy));
+    }
+    digits = true;
+    factor.numerator = factor.numerator * 10 + (c - '0');
+    if (point) factor.denominator *= 10;
+  }
+  if (!digits || factor.numerator == 0) refuse(option, text, std::string(kRemedy));
+  return factor;
+}
+
+Bytes parse_size_option(const std::string& option, const std::string& text) {
+  try {
+    return parse_bytes(text);
+  } catch (const Error& error) {
+    throw Error(error.code(), option + ": " + error.what());
+  }
+}
+
+Time parse_time_option(const std::string& option, const std::string& text) {
+  try {
+    return parse_time(text, true);
+  } catch (const Error& error) {
+    throw Error(error.code(), option + ": " + error.what());
+  }
+}
+
+}  // namespace stellwerk::tool
