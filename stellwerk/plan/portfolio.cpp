@@ -110,7 +110,7 @@ class Portfolio {
     PlanOptions options = request_.options;
     options.quick = quick;
     PlannerOutcome outcome = planner.plan(posed, options, context);
-    if (!outcome.message.empty()) messages_.push_back(std::string(planner.name) + ": " + outcome.message);
+    if (!outcome.message.empty()) note(planner.name, outcome.message);
     if (outcome.epoch && (!epoch_ || epoch_->proven_epochs == 0)) epoch_ = outcome.epoch;
     if (!outcome.has_plan()) return;
     if (single) outcome.sends = copies.translate(std::move(outcome.sends));
@@ -135,7 +135,7 @@ class Portfolio {
       result.bound_chunked = chunked_bound(problem, current_chunks(problem));
     }
     if (const std::optional<std::string> objection = judge_(plan)) {
-      messages_.push_back(std::string(planner) + ": invalid plan: " + *objection);
+      note(planner, "invalid plan: " + *objection);
       return;
     }
     best_ = std::move(plan);
@@ -191,6 +191,12 @@ class Portfolio {
       if (best_ && (good_enough() || time_is_up())) return;
       attempt(planner, best_ ? best_chunks_ : counts.front(), stop_.seconds_left() * 0.8, false);
     }
+  }
+
+  /// Remembers why a planner has no plan; the same reason on several chunk counts is said once.
+  void note(std::string_view planner, const std::string& message) {
+    std::string text = std::string(planner) + ": " + message;
+    if (std::find(messages_.begin(), messages_.end(), text) == messages_.end()) messages_.push_back(std::move(text));
   }
 
   [[noreturn]] void refuse() const {
