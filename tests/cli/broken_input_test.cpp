@@ -327,7 +327,7 @@ TEST(BrokenInput, Plans) {
        "x.json: not valid: chunks differ: no chunk of the plan is 1 MB in slot 0 of a, job 'one', "
        "which the job asks for, with its origins and destinations"},
       {with(kPlan, "\"bytes\": 1000000,", "\"bytes\": 999999,"), verify, 1,
-       "x.json: not valid: chunks differ: the plan has a chunk that no job asks for: 1000 KB in "
+       "x.json: not valid: chunks differ: the plan has a chunk that no job asks for: 1 MB in "
        "slot 0 of a, job 'one'"},
       {with(
            kPlan,
