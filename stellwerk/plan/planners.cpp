@@ -3,6 +3,7 @@
 
 #include "stellwerk/base/error.hpp"
 #include "stellwerk/plan/direct.hpp"
+#include "stellwerk/plan/lp_planner.hpp"
 #include "stellwerk/plan/milp.hpp"
 #include "stellwerk/plan/planner.hpp"
 #include "stellwerk/plan/ring.hpp"
@@ -18,6 +19,8 @@ constexpr std::array kPlanners = {
     PlannerRow{"ring", "NCCL-like ring over the ranks", true, true, false, true, plan_ring},
     PlannerRow{"search", "multicast trees inserted one by one, then ruin and recreate", true, true, false, false,
                plan_search},
+    PlannerRow{"lp", "time-expanded linear program, for demands without useful copies", false, false, true, false,
+               plan_lp},
     PlannerRow{"milp", "time-expanded mixed-integer program with copy and store-and-forward", true, true, true, false,
                plan_milp},
     PlannerRow{"rounds", "milp by time partitioning into rounds", true, true, false, false, plan_rounds},
