@@ -6,7 +6,7 @@
 
 namespace stellwerk {
 
-/// The bound that the certificate proves for this problem (docs/formats.md, "Certificates"). Throws
+/// The bound that the certificate proves for this problem (docs/certificates.md). Throws
 /// Error(verification_failed) when the certificate is malformed or proves nothing.
 Time proven_by(const Certificate& certificate, const Problem& problem);
 

@@ -1,7 +1,7 @@
 // The rules are independent of each other, and each is judged by a small file of its own:
 //   flights.cpp     shape of sends, capabilities of switches, who may receive; where and when
 //   holds.cpp       causality, sums: who holds what since when
-//   capacities.cpp  links, nodes, buffers, groups
+//   limits.cpp      links, nodes, buffers, groups
 //   certificate.cpp bounds
 // Nothing here is shared with planners, re-timing, the simulator or the search for bounds, so that
 // a mistake there cannot hide itself. The cost is a few passes over the sends and one sort a
@@ -15,11 +15,11 @@
 #include <tuple>
 
 #include "stellwerk/base/error.hpp"
-#include "stellwerk/check/capacities.hpp"
 #include "stellwerk/check/certificate.hpp"
 #include "stellwerk/check/finding.hpp"
 #include "stellwerk/check/flights.hpp"
 #include "stellwerk/check/holds.hpp"
+#include "stellwerk/check/limits.hpp"
 #include "stellwerk/core/metrics.hpp"
 
 namespace stellwerk {
@@ -192,6 +192,8 @@ Judgement judge_bound(const Plan& plan, const Bound& bound, bool any_chunking) {
                  "a chunk_cut proves nothing about other ways to cut the blocks: it cannot "
                  "certify the bound for any chunking");
   }
+  // That no plan takes less than no time needs no proof.
+  if (bound.certificate.kind == Certificate::Kind::none && bound.value == Time{}) return {};
   Time proven;
   try {
     proven = proven_by(bound.certificate, plan.problem);

@@ -1340,6 +1340,13 @@ TEST_F(WholePlan, BoundsAreWhatTheirCertificatesProve) {
   accepted();
 }
 
+TEST_F(WholePlan, ABoundOfZeroNeedsNoCertificate) {
+  plan.result.bound = Bound{};
+  accepted();
+  plan.result.bound->value = Time{1};
+  refused(Violation::wrong_bound, "no certificate");
+}
+
 TEST_F(WholePlan, ABoundAboveTheTransferTimeIsRefused) {
   // A plan that splits its chunks over two links beats what holds for whole chunks.
   World world = line();

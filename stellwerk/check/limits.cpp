@@ -1,4 +1,4 @@
-#include "stellwerk/check/capacities.hpp"
+#include "stellwerk/check/limits.hpp"
 
 #include <algorithm>
 
