@@ -77,7 +77,7 @@ void declare(Arguments& arguments, PlannerOptions& options) {
                   "--planner milp --no-copy"},
                  options.no_copy);
   arguments.flag(
-      {"--no-store", "", "milp: a node that forwards does so at once", "--planner milp --no-store"},
+      {"--no-store", "", "milp, lp: a node that forwards does so at once", "--planner milp --no-store"},
       options.no_store);
   arguments.value(
       {"--write-model", "FILE", "milp, lp: write the model for other solvers (.mps or .lp)",

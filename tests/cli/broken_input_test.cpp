@@ -139,7 +139,7 @@ TEST(BrokenInput, CommandLines) {
        "--epoch: '1' is not a duration: write a number and a unit, one of ps, ns, us, ms, s, as in "
        "0.7us"},
       {"", "plan -t pair.json -c allgather -s 1K --planner rings", 2,
-       "'rings' is not a planner: choose one of direct, ring, search, milp, rounds"},
+       "'rings' is not a planner: choose one of direct, ring, search, lp, milp, rounds"},
       {"", "plan -t pair.json -c allgather -s 1K --objective speed", 2,
        "--objective: 'speed' is neither 'makespan' nor 'weighted'"},
       {"", "plan -t pair.json -c allgather -s 1K --write-model m.mps", 2,
