@@ -8,7 +8,8 @@ Reservations::Reservations(const Topology& topology)
     : topology_(&topology),
       injection_(topology.nodes().size(), -1),
       ejection_(topology.nodes().size(), -1),
-      groups_(topology.nodes().size(), -1) {
+      groups_(topology.nodes().size(), -1),
+      buffer_(topology.nodes().size(), -1) {
   for (const Link& link : topology.links()) timelines_.emplace_back(link.bandwidth.bytes_per_second);
   const auto limit = [&](int& number, std::int64_t capacity) {
     number = static_cast<int>(timelines_.size());
@@ -19,6 +20,7 @@ Reservations::Reservations(const Topology& topology)
     if (node.injection) limit(injection_[id], node.injection->bytes_per_second);
     if (node.ejection) limit(ejection_[id], node.ejection->bytes_per_second);
     if (node.max_groups) limit(groups_[id], *node.max_groups);
+    if (node.buffer) limit(buffer_[id], node.buffer->value);
   }
 }
 
@@ -51,10 +53,10 @@ Time Reservations::earliest(const Footprint& footprint, Time from) const {
     moved = false;
     for (const Occupation& item : footprint) {
       const Time fit = timelines_[static_cast<std::size_t>(item.resource)].earliest(start + item.offset, item.duration,
-                                                                                    item.amount) -
-                       item.offset;
-      if (fit > start) {
-        start = fit;
+                                                                                    item.amount);
+      if (fit == Time::max()) return fit;
+      if (fit - item.offset > start) {
+        start = fit - item.offset;
         moved = true;
       }
     }

@@ -1,4 +1,5 @@
-// The timelines of everything a send may have to share: links, injection and ejection caps, multicast groups.
+// The timelines of everything a send may have to share: links, injection and ejection caps, multicast groups; and of
+// transit buffers, which what a node receives and sends fills for as long as it stays.
 #pragma once
 
 #include <cstdint>
@@ -23,12 +24,12 @@ class Reservations {
  public:
   explicit Reservations(const Topology& topology);
 
-  /// The footprint of a whole send.
+  /// The footprint of a whole send, without its stay in transit buffers.
   Footprint footprint(const Send& send) const;
   /// The same into `result`, which is cleared first: for inner loops.
   void footprint(const Send& send, Footprint& result) const;
 
-  /// The earliest start >= from at which all of it fits.
+  /// The earliest start >= from at which all of it fits; Time::max() when it never does.
   Time earliest(const Footprint& footprint, Time from) const;
   bool fits(const Footprint& footprint, Time start) const { return earliest(footprint, start) == start; }
 
@@ -41,11 +42,12 @@ class Reservations {
   int injection(NodeId id) const { return injection_[id]; }
   int ejection(NodeId id) const { return ejection_[id]; }
   int groups(NodeId id) const { return groups_[id]; }
+  int buffer(NodeId id) const { return buffer_[id]; }
 
  private:
   const Topology* topology_;
   std::vector<Timeline> timelines_;
-  IdVector<NodeId, int> injection_, ejection_, groups_;
+  IdVector<NodeId, int> injection_, ejection_, groups_, buffer_;
 };
 
 }  // namespace stellwerk

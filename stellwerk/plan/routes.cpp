@@ -45,6 +45,9 @@ class HopFinder {
       hop.latency += topology_.link(id).latency;
       hop.bandwidth = std::min(hop.bandwidth, topology_.link(id).bandwidth);
     }
+    // A send alone may not be faster than what its ends can put in and take out.
+    if (const auto cap = topology_.node(source_).injection) hop.bandwidth = std::min(hop.bandwidth, *cap);
+    if (const auto cap = topology_.node(head).ejection) hop.bandwidth = std::min(hop.bandwidth, *cap);
     found_.push_back(std::move(hop));
   }
 

@@ -5,6 +5,7 @@
 namespace stellwerk {
 
 Time Timeline::earliest(Time from, Time duration, std::int64_t amount) const {
+  if (amount > capacity_) return Time::max();
   if (steps_.empty() || from >= steps_.back().at || duration.ps == 0) return from;
   const std::int64_t room = capacity_ - amount;
   const auto after = std::upper_bound(steps_.begin(), steps_.end(), from,

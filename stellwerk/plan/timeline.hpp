@@ -14,7 +14,8 @@ class Timeline {
  public:
   explicit Timeline(std::int64_t capacity = 0) : capacity_(capacity) {}
 
-  /// The earliest s >= from such that `amount` more fits during the whole of [s, s + duration).
+  /// The earliest s >= from such that `amount` more fits during the whole of [s, s + duration);
+  /// Time::max() when it never does.
   Time earliest(Time from, Time duration, std::int64_t amount) const;
   bool fits(Time start, Time duration, std::int64_t amount) const {
     return earliest(start, duration, amount) == start;
