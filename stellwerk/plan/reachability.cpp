@@ -1,28 +1,34 @@
 #include "stellwerk/plan/reachability.hpp"
 
 #include <map>
-#include <set>
 #include <string>
 
 #include "stellwerk/base/error.hpp"
+#include "stellwerk/plan/passing.hpp"
 
 namespace stellwerk {
 namespace {
 
-/// Nodes that data of `job` at `source` can come to; `wanted` GPUs may receive although they may not forward.
-std::vector<char> reach(const Problem& problem, NodeId source, JobId job, const std::set<NodeId>& wanted) {
+/// Nodes that `chunk` can come to from `source`.
+std::vector<char> reach(const Problem& problem, NodeId source, const Chunk& chunk) {
   const Topology& topology = problem.topology;
+  std::vector<char> enterable(topology.nodes().size(), 0);
+  for (const NodeId node : topology.node_ids()) {
+    enterable[node.index()] = static_cast<char>(may_pass(problem, node, chunk.job, chunk.bytes));
+  }
+  // Who takes part needs no room for data in transit.
+  for (const auto* list : {&chunk.origins, &chunk.contributors, &chunk.destinations}) {
+    for (const NodeId node : *list) enterable[node.index()] = 1;
+  }
   std::vector<char> seen(topology.nodes().size(), 0);
   std::vector<NodeId> stack{source};
   seen[source.index()] = 1;
   while (!stack.empty()) {
     const NodeId node = stack.back();
     stack.pop_back();
-    if (node != source && !problem.may_forward(node, job)) continue;
     for (const LinkId id : topology.out(node)) {
       const NodeId head = topology.link(id).to;
-      if (seen[head.index()] != 0) continue;
-      if (!problem.may_forward(head, job) && !wanted.contains(head)) continue;
+      if (seen[head.index()] != 0 || enterable[head.index()] == 0) continue;
       seen[head.index()] = 1;
       stack.push_back(head);
     }
@@ -33,15 +39,16 @@ std::vector<char> reach(const Problem& problem, NodeId source, JobId job, const 
 }  // namespace
 
 void require_reachable(const Problem& problem) {
-  // Ranks of one job all have the same surroundings: one search per (job, source).
+  // Without buffer limits all chunks of one job have the same surroundings: one search per (job, source).
+  const bool buffers = has_buffer_limits(problem.topology);
   std::map<std::pair<JobId, NodeId>, std::vector<char>> known;
   for (const ChunkId id : problem.chunk_ids()) {
     const Chunk& chunk = problem.chunks[id];
     const std::vector<NodeId>& sources = chunk.is_reduction() ? chunk.contributors : chunk.origins;
-    const std::set<NodeId> wanted(chunk.destinations.begin(), chunk.destinations.end());
+    if (buffers) known.clear();
     const auto from = [&](NodeId source) -> const std::vector<char>& {
       auto& seen = known[{chunk.job, source}];
-      if (seen.empty()) seen = reach(problem, source, chunk.job, wanted);
+      if (seen.empty()) seen = reach(problem, source, chunk);
       return seen;
     };
     for (const NodeId node : chunk.destinations) {
@@ -58,12 +65,14 @@ void require_reachable(const Problem& problem) {
       }
       if (chunk.is_reduction() ? all : any) continue;
       const std::string job = problem.jobs[chunk.job.index()].name;
-      throw Error(ErrorCode::unsolved,
-                  "job '" + job + "': chunk " + std::to_string(id.value) + " of '" + problem.topology.node(missing).name +
-                      "' cannot reach '" + problem.topology.node(node).name +
-                      (problem.relays == Relays::members
-                           ? "': no path through members of the job; allow other GPUs with --relays all or add links"
-                           : "': no path of links leads there; add links or leave the rank out"));
+      std::string why = "no path of links leads there; add links or leave the rank out";
+      if (problem.relays == Relays::members) {
+        why = "no path through members of the job; allow other GPUs with --relays all or add links";
+      }
+      if (buffers) why = "no path leads there through nodes whose buffers have room for it; raise buffer or add links";
+      throw Error(ErrorCode::unsolved, "job '" + job + "': chunk " + std::to_string(id.value) + " of '" +
+                                           problem.topology.node(missing).name + "' cannot reach '" +
+                                           problem.topology.node(node).name + "': " + why);
     }
   }
 }

@@ -6,6 +6,10 @@
 #include "stellwerk/plan/reversal.hpp"
 
 #include <algorithm>
+#include <map>
+#include <tuple>
+
+#include "stellwerk/plan/passing.hpp"
 
 namespace stellwerk {
 
@@ -16,10 +20,63 @@ bool has_reductions(const Problem& problem) {
 
 namespace {
 
-NodeId root_of(const Chunk& chunk) {
-  const auto& wanting = chunk.destinations;
-  return std::find(wanting.begin(), wanting.end(), chunk.owner) != wanting.end() ? chunk.owner : wanting.front();
-}
+/// Finds where sums can be formed.
+class Roots {
+ public:
+  explicit Roots(const Problem& problem) : problem_(problem), buffers_(has_buffer_limits(problem.topology)) {}
+
+  /// The owner when it wants the sum, else the first destination; but if not all contributors reach it or it does not
+  /// reach all destinations, the first node among destinations and contributors for which that holds.
+  NodeId of(const Chunk& chunk) {
+    const auto& wanting = chunk.destinations;
+    const bool owner_wants = std::find(wanting.begin(), wanting.end(), chunk.owner) != wanting.end();
+    const NodeId usual = owner_wants ? chunk.owner : wanting.front();
+    if (buffers_) known_.clear();
+    if (serves(chunk, usual)) return usual;
+    for (const auto* list : {&wanting, &chunk.contributors}) {
+      for (const NodeId node : *list) {
+        if (serves(chunk, node)) return node;
+      }
+    }
+    return usual;
+  }
+
+ private:
+  bool serves(const Chunk& chunk, NodeId root) {
+    const auto all_in = [](const std::vector<NodeId>& nodes, const std::vector<char>& seen) {
+      return std::all_of(nodes.begin(), nodes.end(), [&](NodeId node) { return seen[node.index()] != 0; });
+    };
+    return all_in(chunk.contributors, reach(chunk, root, true)) && all_in(chunk.destinations, reach(chunk, root, false));
+  }
+
+  /// Who reaches the root (`towards`), or whom it reaches. Without buffer limits chunks of one job and size have the same
+  /// surroundings.
+  const std::vector<char>& reach(const Chunk& chunk, NodeId root, bool towards) {
+    std::vector<char>& seen = known_[{chunk.job, chunk.bytes, root, towards}];
+    if (!seen.empty()) return seen;
+    const Topology& topology = problem_.topology;
+    seen.assign(topology.nodes().size(), 0);
+    std::vector<NodeId> stack{root};
+    seen[root.index()] = 1;
+    while (!stack.empty()) {
+      const NodeId node = stack.back();
+      stack.pop_back();
+      for (const LinkId id : towards ? topology.in(node) : topology.out(node)) {
+        const NodeId next = towards ? topology.link(id).from : topology.link(id).to;
+        const auto& partners = towards ? chunk.contributors : chunk.destinations;
+        const bool takes_part = std::find(partners.begin(), partners.end(), next) != partners.end();
+        if (seen[next.index()] != 0 || !(takes_part || may_pass(problem_, next, chunk.job, chunk.bytes))) continue;
+        seen[next.index()] = 1;
+        stack.push_back(next);
+      }
+    }
+    return seen;
+  }
+
+  const Problem& problem_;
+  bool buffers_;
+  std::map<std::tuple<JobId, Bytes, NodeId, bool>, std::vector<char>> known_;
+};
 
 std::vector<NodeId> without(const std::vector<NodeId>& nodes, NodeId node) {
   std::vector<NodeId> result;
@@ -37,6 +94,7 @@ ReductionSplit split_reductions(const Problem& problem) {
     half->jobs = problem.jobs;
     half->relays = problem.relays;
   }
+  Roots roots(problem);
   for (const ChunkId id : problem.chunk_ids()) {
     const Chunk& chunk = problem.chunks[id];
     if (!chunk.is_reduction()) {
@@ -46,7 +104,7 @@ ReductionSplit split_reductions(const Problem& problem) {
     }
     Chunk half = chunk;
     half.contributors.clear();
-    half.owner = root_of(chunk);
+    half.owner = roots.of(chunk);
     half.origins = {half.owner};
     half.ready = Time{0};
     half.destinations = without(chunk.contributors, half.owner);
@@ -85,10 +143,12 @@ Schedule join_reductions(const Problem& problem, const ReductionSplit& split, co
     std::reverse(send.links.begin(), send.links.end());
     result.push_back(std::move(send));
   }
+  // Re-timing does not make room in transit buffers, so where there are limits everything waits for the sums.
+  const bool wait = has_buffer_limits(problem.topology);
   for (const Send& other : spread) {
     Send send = other;
     send.chunk = split.spreading[send.chunk.index()];
-    if (problem.chunks[send.chunk].is_reduction()) send.start += end;
+    if (wait || problem.chunks[send.chunk].is_reduction()) send.start += end;
     result.push_back(std::move(send));
   }
   sort_sends(problem.topology, result);

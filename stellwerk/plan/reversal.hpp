@@ -22,7 +22,8 @@ struct ReductionSplit {
   std::vector<ChunkId> spreading;  ///< original number of each chunk of `spread`
 };
 
-/// The root is the owner when it wants the sum, else the first destination.
+/// The root is the owner when it wants the sum, else the first destination; if the network does not allow that (not all
+/// contributors reach it, or it does not reach all destinations), another destination or contributor.
 ReductionSplit split_reductions(const Problem& problem);
 
 /// Sends for the original problem from plans of the two halves: the collecting ones reversed to end together at T, the

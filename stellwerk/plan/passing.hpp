@@ -1,0 +1,23 @@
+// Which nodes a planner may lead a chunk through.
+#pragma once
+
+#include "stellwerk/core/problem.hpp"
+
+namespace stellwerk {
+
+/// May `node` forward a chunk of `job` that it neither owns nor wants? It must be allowed to
+/// (Problem::may_forward), and its transit buffer must have room for the chunk.
+inline bool may_pass(const Problem& problem, NodeId node, JobId job, Bytes bytes) {
+  const auto& buffer = problem.topology.node(node).buffer;
+  return (!buffer || *buffer >= bytes) && problem.may_forward(node, job);
+}
+
+/// Does any node limit the data in transit?
+inline bool has_buffer_limits(const Topology& topology) {
+  for (const Node& node : topology.nodes()) {
+    if (node.buffer) return true;
+  }
+  return false;
+}
+
+}  // namespace stellwerk
