@@ -9,6 +9,9 @@
 // that do not want the chunk carry tentative labels only and cost nothing unless a destination lies behind them.
 // At a copying switch a hop may join an earlier send of the same chunk whose other links are free, and a new send may
 // wait a little so that all wanting receivers behind the switch get it at once.
+// Transit buffers: a chunk fills the buffer of a node that it only passes from its first byte in to the end of its last
+// send out, so a hop out of such a node must start while there is room to stay that long. Should that leave no way at
+// all, the chunk waits until everything else is done.
 // Guarantee: the sends are valid and causal; no optimality. Cost: one heap operation and one timeline query per hop and
 // chunk, re-queued when another reservation came between.
 // Held to its word by: plan/search_test.cpp, tests/conformance.
@@ -16,6 +19,8 @@
 
 #include <algorithm>
 #include <set>
+
+#include "stellwerk/plan/passing.hpp"
 
 namespace stellwerk {
 
@@ -29,8 +34,11 @@ Insertion::Insertion(const Problem& problem, const Routes& routes, Rng& rng)
       finish_(problem.chunks.size(), Time{0}),
       labels_(problem.topology.nodes().size()),
       wanted_(problem.topology.nodes().size(), 0),
-      may_forward_(problem.topology.nodes().size(), 1) {
+      may_forward_(problem.topology.nodes().size(), 1),
+      limited_(problem.topology.nodes().size(), 0),
+      stays_(problem.topology.nodes().size()) {
   for (const Node& node : topology_.nodes()) multicast_ = multicast_ || node.multicast;
+  buffers_ = has_buffer_limits(topology_);
 }
 
 Time Insertion::makespan() const {
@@ -48,9 +56,13 @@ void Insertion::clear() {
   reservations_.clear();
   for (auto& sends : sends_) sends.clear();
   std::fill(finish_.begin(), finish_.end(), Time{0});
+  latest_ = Time{0};
 }
 
 void Insertion::remove(ChunkId chunk) {
+  for (const auto& [node, stay] : stays(chunk)) {
+    reservations_.remove(stay_footprint(node, stay, problem_.chunks[chunk].bytes), stay.begin);
+  }
   for (const Send& send : sends_[chunk]) {
     reservations_.footprint(send, scratch_);
     reservations_.remove(scratch_, send.start);
@@ -67,6 +79,7 @@ void Insertion::restore(ChunkId chunk, std::vector<Send> sends) {
     reservations_.add(scratch_, send.start);
     const SendTiming times = timing(topology_, send);
     for (std::size_t i = 0; i < times.leaves.size(); ++i) {
+      latest_ = std::max(latest_, send.start + times.arrival[i]);
       if (std::find(what.destinations.begin(), what.destinations.end(), times.leaves[i]) != what.destinations.end()) {
         finish = std::max(finish, send.start + times.arrival[i]);
       }
@@ -74,9 +87,70 @@ void Insertion::restore(ChunkId chunk, std::vector<Send> sends) {
   }
   sends_[chunk] = std::move(sends);
   finish_[chunk] = finish;
+  for (const auto& [node, stay] : stays(chunk)) {
+    reservations_.add(stay_footprint(node, stay, what.bytes), stay.begin);
+  }
+}
+
+bool Insertion::limits(const Chunk& chunk, NodeId node) const {
+  const auto in = [&](const std::vector<NodeId>& list) { return std::find(list.begin(), list.end(), node) != list.end(); };
+  return reservations_.buffer(node) >= 0 && !in(chunk.origins) && !in(chunk.destinations);
+}
+
+std::map<NodeId, Insertion::Stay> Insertion::stays(ChunkId chunk) const {
+  std::map<NodeId, Stay> result;
+  if (!buffers_) return result;
+  const auto cover = [&](NodeId node, Time begin, Time end) {
+    if (!limits(problem_.chunks[chunk], node)) return;
+    Stay& stay = result[node];
+    stay.begin = std::min(stay.begin, begin);
+    stay.end = std::max(stay.end, end);
+  };
+  for (const Send& send : sends_[chunk]) {
+    const SendTiming times = timing(topology_, send);
+    cover(topology_.link(send.links.front()).from, send.start, send.start + times.duration);
+    for (std::size_t i = 0; i < times.leaves.size(); ++i) {
+      const Time arrival = send.start + times.arrival[i];
+      cover(times.leaves[i], arrival - times.duration, arrival);
+    }
+  }
+  return result;
+}
+
+Footprint Insertion::stay_footprint(NodeId node, const Stay& stay, Bytes bytes) const {
+  return {{reservations_.buffer(node), Time{0}, stay.end - stay.begin, bytes.value}};
+}
+
+/// Can the chunk, which comes or came in already, stay at the node until then?
+bool Insertion::stay_fits(NodeId node, Time until) const {
+  if (limited_[node] == 0) return true;
+  const bool held = labels_[node].mark == Mark::held;
+  const Time from = held ? stays_[node].end : labels_[node].first_in;
+  return until <= from || reservations_.fits(stay_footprint(node, {from, until}, bytes_), from);
+}
+
+void Insertion::extend_stay(NodeId node, Time begin, Time end) {
+  latest_ = std::max(latest_, end);
+  if (limited_[node] == 0) return;
+  Stay& stay = stays_[node];
+  if (stay.begin == Time::max()) stay = {begin, begin};
+  if (end <= stay.end) return;
+  reservations_.add(stay_footprint(node, {stay.end, end}, bytes_), stay.end);
+  stay.end = end;
 }
 
 Time Insertion::insert(ChunkId chunk, const InsertionStyle& style) {
+  start_chunk(chunk);
+  if (grow(problem_.chunks[chunk].ready, style)) return finish_[chunk];
+  if (buffers_) {
+    remove(chunk);
+    start_chunk(chunk);
+    if (grow(std::max(problem_.chunks[chunk].ready, latest_), style)) return finish_[chunk];
+  }
+  return finish_[chunk] = Time::max();
+}
+
+void Insertion::start_chunk(ChunkId chunk) {
   const Chunk& what = problem_.chunks[chunk];
   chunk_ = chunk;
   bytes_ = what.bytes;
@@ -95,6 +169,10 @@ Time Insertion::insert(ChunkId chunk, const InsertionStyle& style) {
       for (const NodeId id : problem_.jobs[what.job.index()].ranks) may_forward_[id] = 1;
     }
   }
+  if (buffers_) {
+    for (const NodeId id : topology_.node_ids()) limited_[id] = static_cast<char>(limits(what, id));
+    std::fill(stays_.begin(), stays_.end(), Stay{});
+  }
   std::fill(labels_.begin(), labels_.end(), Label{});
   std::fill(wanted_.begin(), wanted_.end(), 0);
   missing_ = 0;
@@ -107,15 +185,19 @@ Time Insertion::insert(ChunkId chunk, const InsertionStyle& style) {
   queue_.clear();
   fresh_.clear();
   finish_[chunk] = what.ready;
-  for (const NodeId id : what.origins) {
-    labels_[id] = {Mark::held, what.ready, 0, HopId{}};
+}
+
+/// Grows the tree of the chunk in progress; false when some destination cannot be reached.
+bool Insertion::grow(Time earliest, const InsertionStyle& style) {
+  for (const NodeId id : problem_.chunks[chunk_].origins) {
+    labels_[id] = {Mark::held, earliest, 0, HopId{}, Time{}};
     fresh_.push_back(id);
   }
   while (true) {
     for (std::size_t i = 0; i < fresh_.size(); ++i) push_hops(fresh_[i], style);
     fresh_.clear();
-    if (missing_ == 0) return finish_[chunk];
-    if (queue_.empty()) return finish_[chunk] = Time::max();
+    if (missing_ == 0) return true;
+    if (queue_.empty()) return false;
     std::pop_heap(queue_.begin(), queue_.end());
     Entry entry = queue_.back();
     queue_.pop_back();
@@ -123,6 +205,7 @@ Time Insertion::insert(ChunkId chunk, const InsertionStyle& style) {
     Label& target = labels_[hop.to];
     if (target.mark != Mark::untouched) continue;
     const Placement now = place(entry.hop, labels_[hop.from].arrival);
+    if (!now.possible()) continue;
     if (now.start > entry.start) {  // another reservation came between: queue again
       entry.key += (now.start - entry.start).ps;
       entry.start = now.start;
@@ -130,25 +213,31 @@ Time Insertion::insert(ChunkId chunk, const InsertionStyle& style) {
       std::push_heap(queue_.begin(), queue_.end());
       continue;
     }
-    if (wanted_[hop.to] == 0) {
-      const std::int64_t extra = labels_[hop.from].mark == Mark::tentative ? labels_[hop.from].extra : 0;
-      target = {Mark::tentative, now.arrival, extra + penalty(entry.hop, style), entry.hop};
-      push_hops(hop.to, style);
+    if (wanted_[hop.to] != 0) {
+      fix_path(entry.hop, style);
       continue;
     }
-    // A destination: fix the path that leads to it, from the last holder on.
-    std::vector<HopId> path{entry.hop};
-    for (NodeId node = hop.from; labels_[node].mark == Mark::tentative; node = routes_.hop(labels_[node].parent).from) {
-      path.push_back(labels_[node].parent);
-    }
-    std::reverse(path.begin(), path.end());
-    for (const HopId step : path) {
-      const NodeId from = routes_.hop(step).from;
-      if (labels_[routes_.hop(step).to].mark == Mark::held) continue;  // a joint multicast got there first
-      const Placement placement = place(step, labels_[from].arrival);
-      if (placement.shared >= 0 || !multicast_ || !commit_multicast(step, placement.start, style)) {
-        commit(step, placement);
-      }
+    const std::int64_t extra = labels_[hop.from].mark == Mark::tentative ? labels_[hop.from].extra : 0;
+    target = {Mark::tentative, now.arrival, extra + penalty(entry.hop, style), entry.hop, now.start + hop.latency};
+    push_hops(hop.to, style);
+  }
+}
+
+/// A destination is reached: fixes the path that leads to it, from the last holder on.
+void Insertion::fix_path(HopId last, const InsertionStyle& style) {
+  std::vector<HopId> path{last};
+  for (NodeId node = routes_.hop(last).from; labels_[node].mark == Mark::tentative;
+       node = routes_.hop(labels_[node].parent).from) {
+    path.push_back(labels_[node].parent);
+  }
+  std::reverse(path.begin(), path.end());
+  for (const HopId step : path) {
+    const NodeId from = routes_.hop(step).from;
+    if (labels_[routes_.hop(step).to].mark == Mark::held) continue;  // a joint multicast got there first
+    const Placement placement = place(step, labels_[from].arrival);
+    if (!placement.possible()) return;  // no room to stay any more: what is behind is reached another way
+    if (placement.shared >= 0 || !multicast_ || !commit_multicast(step, placement.start, style)) {
+      commit(step, placement);
     }
   }
 }
@@ -176,6 +265,7 @@ void Insertion::push_hops(NodeId node, const InsertionStyle& style) {
     if (labels_[to].mark != Mark::untouched) continue;
     if (wanted_[to] == 0 && may_forward_[to] == 0) continue;
     const Placement placement = place(id, label.arrival);
+    if (!placement.possible()) continue;
     queue_.push_back({placement.arrival.ps + extra + penalty(id, style), id, placement.start});
     std::push_heap(queue_.begin(), queue_.end());
   }
@@ -196,8 +286,14 @@ void Insertion::hop_footprint(HopId hop, Footprint& result) {
 }
 
 Insertion::Placement Insertion::place(HopId hop, Time available) {
+  const Placement none{Time::max(), Time::max(), -1};
+  const NodeId to = routes_.hop(hop).to;
   hop_footprint(hop, scratch_);
+  if (limited_[to] != 0) {
+    scratch_.push_back({reservations_.buffer(to), routes_.hop(hop).latency, (*duration_)[hop], bytes_.value});
+  }
   const Time own = reservations_.earliest(scratch_, available);
+  if (own == Time::max() || !stay_fits(routes_.hop(hop).from, own + (*duration_)[hop])) return none;
   Placement best{own, own + routes_.hop(hop).latency + (*duration_)[hop], -1};
   if (!multicast_ || routes_.hop(hop).links.size() < 2 || labels_[routes_.hop(hop).from].mark != Mark::held) return best;
   Send extended;
@@ -206,7 +302,11 @@ Insertion::Placement Insertion::place(HopId hop, Time available) {
   for (std::size_t i = 0; i < mine.size(); ++i) {
     if (mine[i].start >= best.start || mine[i].links.front() != routes_.hop(hop).links.front()) continue;
     if (!try_branch(hop, mine[i], extended, branch) || !reservations_.fits(branch, mine[i].start)) continue;
-    const Time arrival = mine[i].start + routes_.hop(hop).latency + transmission_time(bytes_, mine[i].rate);
+    const Time duration = transmission_time(bytes_, mine[i].rate);
+    const Time arrival = mine[i].start + routes_.hop(hop).latency + duration;
+    if (limited_[to] != 0 && !reservations_.fits(stay_footprint(to, {arrival - duration, arrival}, bytes_), arrival - duration)) {
+      continue;
+    }
     if (arrival <= best.arrival) best = {mine[i].start, arrival, static_cast<int>(i)};
   }
   return best;
@@ -239,6 +339,7 @@ bool Insertion::try_branch(HopId hop, const Send& send, Send& extended, Footprin
     extended.links.push_back(links[i]);
   }
   const NodeId to = routes_.hop(hop).to;
+  if (topology_.node(to).ejection && *topology_.node(to).ejection < send.rate) return false;
   if (const int cap = reservations_.ejection(to); cap >= 0) branch.push_back({cap, offset, duration, rate});
   if (const int cap = reservations_.groups(fork); cap >= 0) {
     int outgoing = 0;
@@ -251,7 +352,8 @@ bool Insertion::try_branch(HopId hop, const Send& send, Send& extended, Footprin
 }
 
 void Insertion::hold(NodeId node, Time arrival) {
-  labels_[node] = {Mark::held, arrival, 0, HopId{}};
+  labels_[node] = {Mark::held, arrival, 0, HopId{}, Time{}};
+  latest_ = std::max(latest_, arrival);
   fresh_.push_back(node);
   if (wanted_[node] != 0) {
     --missing_;
@@ -262,6 +364,9 @@ void Insertion::hold(NodeId node, Time arrival) {
 void Insertion::commit(HopId hop, Placement placement) {
   const Hop& h = routes_.hop(hop);
   std::vector<Send>& mine = sends_[chunk_];
+  const Time duration = placement.arrival - placement.start - h.latency;
+  extend_stay(h.from, placement.start, placement.start + duration);
+  extend_stay(h.to, placement.arrival - duration, placement.arrival);
   if (placement.shared >= 0) {
     Send extended;
     Footprint branch;
@@ -278,7 +383,7 @@ void Insertion::commit(HopId hop, Placement placement) {
 
 bool Insertion::commit_multicast(HopId hop, Time start, const InsertionStyle& style) {
   const Hop& h = routes_.hop(hop);
-  if (h.links.size() < 2) return false;
+  if (h.links.size() < 2 || limited_[h.from] != 0 || limited_[h.to] != 0) return false;
   // Join every wanting receiver whose hop begins with the same link, forks at copying switches only and is as fast.
   Send send{chunk_, Op::copy, start, h.bandwidth, h.links, Bytes{0}, bytes_};
   Footprint branch;

@@ -48,6 +48,7 @@ class Insertion {
     Time arrival;        ///< when it holds (or would hold) the chunk
     std::int64_t extra = 0;  ///< penalties on the tentative path so far, ps
     HopId parent;        ///< tentative: the hop that reaches it
+    Time first_in;       ///< tentative: when its first byte would come in
   };
   struct Entry {
     std::int64_t key;
@@ -59,14 +60,28 @@ class Insertion {
   };
   /// How a hop would be used now: by a send of its own, or as a branch of an earlier multicast.
   struct Placement {
-    Time start;
+    Time start;  ///< Time::max(): not at all
     Time arrival;
     int shared = -1;  ///< index into the chunk's sends
+    bool possible() const { return start != Time::max(); }
+  };
+  /// From the first byte in to the end of the last send out: how long a chunk fills a transit buffer.
+  struct Stay {
+    Time begin = Time::max();
+    Time end;
   };
 
-  Time hop_duration(HopId hop, Bytes bytes);
+  void start_chunk(ChunkId chunk);
+  bool grow(Time earliest, const InsertionStyle& style);
+  void fix_path(HopId last, const InsertionStyle& style);
   void hop_footprint(HopId hop, Footprint& result);
   Placement place(HopId hop, Time available);
+  bool stay_fits(NodeId node, Time until) const;
+  void extend_stay(NodeId node, Time begin, Time end);
+  /// Nodes with a limited buffer in which the chunk is in transit, and for how long.
+  std::map<NodeId, Stay> stays(ChunkId chunk) const;
+  bool limits(const Chunk& chunk, NodeId node) const;
+  Footprint stay_footprint(NodeId node, const Stay& stay, Bytes bytes) const;
   bool try_branch(HopId hop, const Send& send, Send& extended, Footprint& branch) const;
   void commit(HopId hop, Placement placement);
   bool commit_multicast(HopId hop, Time start, const InsertionStyle& style);
@@ -83,6 +98,8 @@ class Insertion {
   IdVector<ChunkId, Time> finish_;
   std::map<std::int64_t, IdVector<HopId, Time>> durations_;  ///< per chunk size
   bool multicast_ = false;                                   ///< any switch that copies
+  bool buffers_ = false;                                     ///< any limited transit buffer
+  Time latest_;                                              ///< from then on nothing is reserved
 
   // State of the insertion in progress.
   ChunkId chunk_;
@@ -92,6 +109,8 @@ class Insertion {
   IdVector<NodeId, char> wanted_;
   IdVector<NodeId, char> may_forward_;
   JobId forward_job_;
+  IdVector<NodeId, char> limited_;  ///< the chunk would be in transit there, and the buffer is limited
+  IdVector<NodeId, Stay> stays_;
   std::vector<NodeId> fresh_;   ///< nodes that became holders and whose hops are to be pushed
   std::size_t missing_ = 0;     ///< destinations still without the chunk
   std::vector<Entry> queue_;    ///< a heap

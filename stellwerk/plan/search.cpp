@@ -88,17 +88,12 @@ class Search {
     });
     insertion_.clear();
     const InsertionStyle style = pass_style(pass);
-    // A limit must not cost the only plan: the first pass is finished unless Ctrl-C or memory say otherwise.
     for (const int chunk : order_) {
-      const Limit limit = context_.stop.reached();
-      if (limit != Limit::none && (found_ || limit != Limit::time || overdue())) return false;
+      if (context_.stop.should_stop()) return false;
       if (insertion_.insert(ChunkId(chunk), style) == Time::max()) return false;
     }
     return true;
   }
-
-  /// The first pass may pass the time limit by a little only.
-  bool overdue() { return context_.stop.reached() == Limit::time; }
 
   bool improved() {
     const Time now = insertion_.makespan();
@@ -230,6 +225,11 @@ Time target_time(const PlanOptions& options, const PlannerContext& context) {
 
 PlannerOutcome plan_search(const Problem& problem, const PlanOptions& options, PlannerContext& context) {
   PlannerOutcome outcome;
+  if (!options.store) {
+    outcome.termination.reason = Termination::Reason::unsupported;
+    outcome.message = "search stores at relays: drop --no-store or use milp";
+    return outcome;
+  }
   const Time target = target_time(options, context);
   const auto run = [&](const Problem& part, Time part_target, Schedule& sends) {
     const Routes routes(part.topology);
