@@ -7,7 +7,8 @@
 // Size: a variable exists only if the chunk can be there by then and can still reach a wanting destination in time.
 // Strength: the relaxation of the copy model is weak, since fractions of a copy add up. Cluster cuts repair most of it:
 // a node of a cluster holds at most what has entered the cluster early enough to reach it. Without a drop variable B is
-// the sum of arrivals, so at most one arrival per node is allowed, and F <= B is strengthened to prefix sums.
+// the sum of arrivals, so at most one arrival per node is allowed, and F <= B is strengthened to prefix sums on links
+// between storing nodes.
 // Paper: Liu et al., "Rethinking Machine Learning Collective Communication as a Multi-Commodity Flow Problem", SIGCOMM
 // 2024. Held to its word by: plan/milp_test.cpp and tests/conformance (brute force).
 #include "stellwerk/plan/epoch_model.hpp"
@@ -18,6 +19,8 @@
 #include <map>
 #include <numeric>
 #include <set>
+
+#include "stellwerk/plan/passing.hpp"
 
 namespace stellwerk {
 namespace {
@@ -91,6 +94,11 @@ int EpochModel::holder_epoch(ChunkId chunk, NodeId node) const {
   return kNever;
 }
 
+std::string EpochModel::name(char letter, ChunkId chunk, std::int32_t place, int epoch) const {
+  if (!options_.names) return {};
+  return letter + ("_" + std::to_string(chunk.value)) + "_" + std::to_string(place) + "_" + std::to_string(epoch);
+}
+
 void EpochModel::add_variables(ChunkId chunk) {
   const Chunk& what = problem_.chunks[chunk];
   const std::vector<int> earliest = earliest_epochs(problem_, grid_, state_, chunk);
@@ -101,7 +109,8 @@ void EpochModel::add_variables(ChunkId chunk) {
   for (const LinkId id : topology_.link_ids()) {
     const Link& link = topology_.link(id);
     const bool enters_holder = holder_epoch(chunk, link.to) != kNever;
-    if (enters_holder || (!wanted.contains(link.to) && !problem_.may_forward(link.to, what.job))) continue;
+    const bool transit = !wanted.contains(link.to);
+    if (enters_holder || (transit && !may_pass(problem_, link.to, what.job, what.bytes))) continue;
     if (distance[link.to.index()] >= kNever) continue;
     const int held = holder_epoch(chunk, link.from);
     const int first = held != kNever ? held : earliest[link.from.index()];
@@ -110,7 +119,7 @@ void EpochModel::add_variables(ChunkId chunk) {
     if (first > last) continue;
     Range& range = enters(chunk, id);
     range = {first, last - first + 1, static_cast<lp::Variable>(model_.variables())};
-    for (int k = first; k <= last; ++k) model_.add_binary();
+    for (int k = first; k <= last; ++k) model_.add_binary(0, name('F', chunk, id.value, k));
   }
   for (const NodeId node : topology_.node_ids()) {
     if (!topology_.stores(node) || holder_epoch(chunk, node) != kNever) continue;
@@ -123,7 +132,7 @@ void EpochModel::add_variables(ChunkId chunk) {
     Range& range = holds(chunk, node);
     range = {first, horizon_ - first + 1, static_cast<lp::Variable>(model_.variables())};
     for (int k = first; k <= horizon_; ++k) {
-      model_.add_variable(demanded && k == horizon_ ? 1 : 0, 1, 0);
+      model_.add_variable(demanded && k == horizon_ ? 1 : 0, 1, 0, false, name('B', chunk, node.value, k));
     }
   }
 }
@@ -162,6 +171,11 @@ void EpochModel::add_holding_rows(ChunkId chunk) {
       // A transit chunk may be dropped to make room: then holding is at most what was there and what came.
       model_.add_row(drops ? -kInfinity : 0, 0, terms);
     }
+    if (drops) {  // and it does not come again: its stay would count from the first time on
+      terms.clear();
+      for (int k = held.first; k <= horizon_; ++k) arrivals(chunk, node, k, terms, 1);
+      model_.add_row(-kInfinity, 1, terms);
+    }
     for (const LinkId id : topology_.out(node)) {
       const Range& range = enters(chunk, id);
       for (int k = range.first; k < range.first + range.count; ++k) {
@@ -171,9 +185,10 @@ void EpochModel::add_holding_rows(ChunkId chunk) {
           terms.push_back({range.at(k), 1});
           arrivals(chunk, node, k, terms, -1);
         } else {
-          // One send of a chunk on a link is enough, so the prefix sum is bounded by the holding (not where the chunk
-          // may be dropped and come again).
-          const int from = drops || range.count > 24 ? k : range.first;
+          // A chunk arrives once, so one send on a link to a storing node is enough, and the prefix sum is bounded by the
+          // holding. A link to a switch may carry it several times; and what was sent may have been dropped since.
+          const bool once = topology_.stores(topology_.link(id).to) && !drops && range.count <= 24;
+          const int from = once ? range.first : k;
           for (int j = from; j <= k; ++j) terms.push_back({range.at(j), 1});
           if (const lp::Variable b = held.at(k); b >= 0) terms.push_back({b, -1});
         }
@@ -290,15 +305,22 @@ void EpochModel::add_node_caps() {
   const auto cap = [&](std::span<const LinkId> links, Bandwidth limit, bool arriving) {
     for (int k = 0; k <= horizon_; ++k) {
       terms.clear();
+      double room = 1;
       for (const LinkId id : links) {
         const double bandwidth = static_cast<double>(topology_.link(id).bandwidth.bytes_per_second) /
                                  static_cast<double>(limit.bytes_per_second);
+        const int epoch = arriving ? k - grid_.latency(id) : k;
         for (const ChunkId chunk : problem_.chunk_ids()) {
-          const int epoch = arriving ? k - grid_.latency(id) : k;
           windows(chunk, id, epoch, terms, bandwidth * grid_.share(id, problem_.chunks[chunk].bytes));
         }
+        for (const EpochEntry& entry : state_.in_flight) {
+          const Bytes bytes = problem_.chunks[entry.chunk].bytes;
+          if (entry.link == id && entry.epoch <= epoch && entry.epoch + grid_.window(id, bytes) > epoch) {
+            room -= bandwidth * grid_.share(id, bytes);
+          }
+        }
       }
-      if (!terms.empty()) model_.add_row(-kInfinity, 1, terms);
+      if (!terms.empty()) model_.add_row(-kInfinity, std::max(0.0, room), terms);
     }
   };
   for (const NodeId id : topology_.node_ids()) {
@@ -348,6 +370,13 @@ void EpochModel::add_group_rows() {
   for (const NodeId node : topology_.node_ids()) {
     if (!topology_.node(node).max_groups) continue;
     std::map<int, std::vector<Term>> in_progress;  // per epoch: multicasts whose windows cover it
+    std::map<int, int> begun;                      // likewise, those from before epoch 0
+    std::map<std::pair<ChunkId, int>, int> ways_out;
+    for (const EpochEntry& entry : state_.in_flight) {
+      if (topology_.link(entry.link).from != node || ++ways_out[{entry.chunk, entry.epoch}] != 2) continue;
+      const int end = entry.epoch + grid_.window(entry.link, problem_.chunks[entry.chunk].bytes);
+      for (int k = std::max(0, entry.epoch); k < end; ++k) ++begun[k];
+    }
     for (const ChunkId id : problem_.chunk_ids()) {
       std::map<int, std::vector<Term>> leaving;
       for (const LinkId link : topology_.out(node)) {
@@ -356,7 +385,7 @@ void EpochModel::add_group_rows() {
       }
       for (auto& [epoch, out] : leaving) {
         if (out.size() < 2) continue;
-        const lp::Variable group = model_.add_binary();
+        const lp::Variable group = model_.add_binary(0, name('M', id, node.value, epoch));
         const double most = static_cast<double>(out.size()) - 1;
         out.push_back({group, -most});
         model_.add_row(-kInfinity, 1, out);  // two or more ways out make a group
@@ -364,13 +393,14 @@ void EpochModel::add_group_rows() {
         for (int k = epoch; k < epoch + window; ++k) in_progress[k].push_back({group, 1});
       }
     }
-    for (const auto& [_, groups] : in_progress) {
-      model_.add_row(-kInfinity, static_cast<double>(*topology_.node(node).max_groups), groups);
+    for (const auto& [epoch, groups] : in_progress) {
+      model_.add_row(-kInfinity, std::max(0, *topology_.node(node).max_groups - begun[epoch]), groups);
     }
   }
 }
 
-/// Chunks that differ in nothing but their number may be renamed, so at one destination they arrive in their order.
+/// Chunks that differ in nothing but their number (nor in who holds them by now) may be renamed, so at one destination
+/// they arrive in their order.
 void EpochModel::order_equal_chunks() {
   for (std::size_t i = 1; i < problem_.chunks.size(); ++i) {
     const ChunkId a(i - 1);
@@ -378,7 +408,8 @@ void EpochModel::order_equal_chunks() {
     const auto& x = problem_.chunks[a];
     const auto& y = problem_.chunks[b];
     if (state_.wanted[a].empty() || x.bytes != y.bytes || x.origins != y.origins || x.destinations != y.destinations ||
-        x.job != y.job || x.ready != y.ready || state_.wanted[a] != state_.wanted[b]) {
+        x.job != y.job || x.ready != y.ready || state_.wanted[a] != state_.wanted[b] ||
+        state_.holders[a] != state_.holders[b]) {
       continue;
     }
     const NodeId node = state_.wanted[a].back();
@@ -419,8 +450,7 @@ void EpochModel::set_objective() {
       }
     }
     if (!progress) continue;
-    // Entries that arrive after the horizon are worth a little: links should not idle at the end of a round. And every
-    // entry costs a little: nothing crosses a link in vain.
+    // Every entry costs a little: nothing crosses a link in vain.
     for (const LinkId link : topology_.link_ids()) {
       const Range& range = enters(id, link);
       for (int k = range.first; k < range.first + range.count; ++k) cost[static_cast<std::size_t>(range.at(k))] -= 1e-4;
@@ -491,7 +521,12 @@ int least_horizon(const Problem& problem, const EpochGrid& grid, const EpochStat
   for (const ChunkId id : problem.chunk_ids()) {
     earliest.push_back(earliest_epochs(problem, grid, state, id));
     for (const NodeId node : state.wanted[id]) least = std::max(least, earliest.back()[node.index()]);
+    const std::vector<NodeId>& wanting = problem.chunks[id].destinations;
+    for (const EpochHolder& holder : state.holders[id]) {  // what is there from the start counts once it is ready
+      if (std::find(wanting.begin(), wanting.end(), holder.node) != wanting.end()) least = std::max(least, holder.epoch);
+    }
   }
+  if (least >= kNever) return kNever;
   // Slots: the chunks that must enter a set S for one of its GPUs, and the entries that links into S have room for.
   std::vector<std::vector<NodeId>> sets = fast_clusters(topology);
   for (const NodeId gpu : topology.gpus()) sets.push_back({gpu});

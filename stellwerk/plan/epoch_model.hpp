@@ -2,6 +2,7 @@
 // time-expanded network (docs/planners.md, "milp").
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "stellwerk/lp/model.hpp"
@@ -15,6 +16,7 @@ struct EpochModelOptions {
   enum class Objective : std::uint8_t { none, deliveries, progress } objective = Objective::none;
   bool all_demands = true;  ///< every demand is met within the horizon (a hard constraint)
   double gamma = 0.1;       ///< progress: worth of a copy that comes nearer to a wanting destination
+  bool names = false;       ///< F_<chunk>_<link>_<epoch>, B_<chunk>_<node>_<epoch>: for models that are exported
   int last_entry = kNever;  ///< GPUs and relays send in epochs up to this one only (a round and its tail)
 };
 
@@ -49,6 +51,7 @@ class EpochModel {
   int holder_epoch(ChunkId chunk, NodeId node) const;
 
   void add_variables(ChunkId chunk);
+  std::string name(char letter, ChunkId chunk, std::int32_t place, int epoch) const;
   void add_holding_rows(ChunkId chunk);
   void add_switch_rows(ChunkId chunk);
   void add_cluster_cuts(ChunkId chunk);

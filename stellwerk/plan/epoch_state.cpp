@@ -5,32 +5,109 @@
 #include <queue>
 #include <set>
 
+#include "stellwerk/plan/passing.hpp"
 #include "stellwerk/plan/routes.hpp"
 
 namespace stellwerk {
 namespace {
 
-/// Use of links per epoch, for list scheduling on the grid.
+/// Use of links, of injection and ejection caps and of multicast groups per epoch, for list scheduling on the grid.
 class EpochLoads {
  public:
-  explicit EpochLoads(const Topology& topology) : used_(topology.links().size()) {}
+  EpochLoads(const Problem& problem, const EpochGrid& grid)
+      : problem_(problem),
+        grid_(grid),
+        links_(problem.topology.links().size()),
+        injection_(problem.topology.nodes().size()),
+        ejection_(problem.topology.nodes().size()),
+        groups_(problem.topology.nodes().size()) {}
 
-  bool fits(LinkId link, int epoch, int window, double share) {
-    auto& used = used_[link];
+  /// May the chunk enter the link in this epoch, as far as the link and its ends are concerned?
+  bool fits(ChunkId chunk, LinkId link, int epoch) const {
+    return visit(*this, chunk, link, epoch, [](const Resource& resource, int from, int until, double amount) {
+      const int end = std::min(until, static_cast<int>(resource.size()));
+      for (int k = std::max(0, from); k < end; ++k) {
+        if (resource[static_cast<std::size_t>(k)] + amount > 1 + kTolerance) return false;
+      }
+      return true;
+    });
+  }
+  void add(ChunkId chunk, LinkId link, int epoch) {
+    visit(*this, chunk, link, epoch, [](Resource& resource, int from, int until, double amount) {
+      use(resource, from, until, amount);
+      return true;
+    });
+  }
+
+  /// The same for a multicast of a chunk at a switch.
+  bool group_fits(NodeId node, int epoch, int window) const {
+    const auto& limit = problem_.topology.node(node).max_groups;
+    if (!limit) return true;
     for (int k = epoch; k < epoch + window; ++k) {
-      if (static_cast<std::size_t>(k) < used.size() && used[static_cast<std::size_t>(k)] + share > 1 + 1e-9) return false;
+      const bool used = static_cast<std::size_t>(k) < groups_[node].size();
+      if ((used ? groups_[node][static_cast<std::size_t>(k)] : 0) + 1 > *limit + kTolerance) return false;
     }
     return true;
   }
-  void add(LinkId link, int epoch, int window, double share) {
-    auto& used = used_[link];
-    if (used.size() < static_cast<std::size_t>(epoch + window)) used.resize(static_cast<std::size_t>(epoch + window), 0);
-    for (int k = epoch; k < epoch + window; ++k) used[static_cast<std::size_t>(k)] += share;
-  }
+  void add_group(NodeId node, int epoch, int window) { use(groups_[node], epoch, epoch + window, 1); }
 
  private:
-  IdVector<LinkId, std::vector<double>> used_;
+  using Resource = std::vector<double>;  ///< share in use, by epoch
+  static constexpr double kTolerance = 1e-9;
+
+  static void use(Resource& resource, int from, int until, double amount) {
+    if (until <= 0) return;
+    if (resource.size() < static_cast<std::size_t>(until)) resource.resize(static_cast<std::size_t>(until), 0);
+    for (int k = std::max(0, from); k < until; ++k) resource[static_cast<std::size_t>(k)] += amount;
+  }
+
+  /// Calls f(resource, first epoch, last epoch + 1, amount) for what an entry uses, until it says false.
+  static bool visit(auto& self, ChunkId chunk, LinkId id, int epoch, const auto& f) {
+    const Topology& topology = self.problem_.topology;
+    const Link& link = topology.link(id);
+    const Bytes bytes = self.problem_.chunks[chunk].bytes;
+    const double share = self.grid_.share(id, bytes);
+    const int until = epoch + self.grid_.window(id, bytes);
+    if (!f(self.links_[id], epoch, until, share)) return false;
+    const auto part_of = [&](Bandwidth limit) {
+      return share * static_cast<double>(link.bandwidth.bytes_per_second) / static_cast<double>(limit.bytes_per_second);
+    };
+    const auto& injection = topology.node(link.from).injection;
+    if (injection && !f(self.injection_[link.from], epoch, until, part_of(*injection))) return false;
+    const auto& ejection = topology.node(link.to).ejection;
+    const int later = self.grid_.latency(id);
+    return !ejection || f(self.ejection_[link.to], epoch + later, until + later, part_of(*ejection));
+  }
+
+  const Problem& problem_;
+  const EpochGrid& grid_;
+  IdVector<LinkId, Resource> links_;
+  IdVector<NodeId, Resource> injection_, ejection_, groups_;
 };
+
+/// The rate at which a send over these links runs: the least of the links, and of what its ends can put in and take out.
+Bandwidth full_rate(const Topology& topology, const std::vector<LinkId>& links) {
+  Bandwidth rate = topology.link(links.front()).bandwidth;
+  for (const LinkId id : links) {
+    const Link& link = topology.link(id);
+    rate = std::min(rate, link.bandwidth);
+    if (const auto cap = topology.node(link.from).injection) rate = std::min(rate, *cap);
+    if (const auto cap = topology.node(link.to).ejection) rate = std::min(rate, *cap);
+  }
+  return rate;
+}
+
+/// The links of a tree that lead from its source to `node`.
+std::vector<LinkId> way_to(const Topology& topology, const std::vector<LinkId>& tree, NodeId node) {
+  std::vector<LinkId> way;
+  for (auto link = tree.rbegin(); link != tree.rend(); ++link) {
+    if (topology.link(*link).to != node) continue;
+    way.push_back(*link);
+    node = topology.link(*link).from;
+  }
+  std::reverse(way.begin(), way.end());
+  return way;
+}
 
 /// Arrivals at storing nodes that entries of one chunk cause, as (node, epoch from which it is held).
 void for_each_arrival(const Problem& problem, const EpochGrid& grid, const std::vector<EpochEntry>& entries,
@@ -86,7 +163,9 @@ EpochState advance(const Problem& problem, const EpochGrid& grid, const EpochSta
   next.in_flight.clear();
   const auto keep = [&](EpochEntry entry) {
     entry.epoch -= epochs;
-    if (entry.epoch + grid.window(entry.link, problem.chunks[entry.chunk].bytes) > 0) next.in_flight.push_back(entry);
+    // Until the last byte has left the link: links are in use before that, ejection caps up to then.
+    const int in_use = grid.latency(entry.link) + grid.window(entry.link, problem.chunks[entry.chunk].bytes);
+    if (entry.epoch + in_use > 0) next.in_flight.push_back(entry);
   };
   for (const EpochEntry& entry : state.in_flight) keep(entry);
   for (const EpochEntry& entry : entries) keep(entry);
@@ -112,7 +191,7 @@ std::vector<int> earliest_epochs(const Problem& problem, const EpochGrid& grid, 
     if (epoch > earliest[node.index()]) continue;
     for (const LinkId id : topology.out(node)) {
       const NodeId head = topology.link(id).to;
-      if (!wanted.contains(head) && !problem.may_forward(head, what.job)) continue;
+      if (!wanted.contains(head) && !may_pass(problem, head, what.job, what.bytes)) continue;
       reach(head, epoch + grid.transit(id, what.bytes));
     }
   }
@@ -176,32 +255,44 @@ std::vector<EpochEntry> epoch_schedule(const Problem& problem, const EpochGrid& 
       held[{id, origin}] = grid.epoch_at_or_after(problem.chunks[id].ready);
     }
   }
-  EpochLoads loads(topology);
+  EpochLoads loads(problem, grid);
   std::vector<EpochEntry> entries;
   for (const Send& send : sends) {
     const Bytes bytes = problem.chunks[send.chunk].bytes;
-    const auto holder = held.find({send.chunk, topology.link(send.links.front()).from});
+    if (send.bytes != bytes) return {};  // the grid knows whole chunks only
+    const NodeId source = topology.link(send.links.front()).from;
+    const auto holder = held.find({send.chunk, source});
     if (holder == held.end()) continue;  // not causal on the grid: what depends on it falls away too
-    std::map<NodeId, int> offset{{topology.link(send.links.front()).from, 0}};
+    std::map<NodeId, int> offset{{source, 0}};
+    std::map<NodeId, int> leaving;
     std::vector<int> entry_offset;
     for (const LinkId id : send.links) {
       const Link& link = topology.link(id);
       entry_offset.push_back(offset[link.from]);
       offset[link.to] = offset[link.from] + grid.latency(id);
+      ++leaving[link.from];
     }
+    for (const auto& [node, count] : leaving) {
+      if (count > 1 && topology.node(node).max_groups == 0) return {};  // no such plan
+    }
+    const int window = grid.window(send.links.front(), bytes);
     int epoch = holder->second;
     const auto fits = [&] {
       for (std::size_t i = 0; i < send.links.size(); ++i) {
-        const LinkId id = send.links[i];
-        if (!loads.fits(id, epoch + entry_offset[i], grid.window(id, bytes), grid.share(id, bytes))) return false;
+        if (!loads.fits(send.chunk, send.links[i], epoch + entry_offset[i])) return false;
       }
-      return true;
+      return std::all_of(leaving.begin(), leaving.end(), [&](const auto& node) {
+        return node.second < 2 || loads.group_fits(node.first, epoch + offset[node.first], window);
+      });
     };
     while (!fits()) ++epoch;
+    for (const auto& [node, count] : leaving) {
+      if (count > 1) loads.add_group(node, epoch + offset[node], window);
+    }
     for (std::size_t i = 0; i < send.links.size(); ++i) {
       const LinkId id = send.links[i];
       const int enter = epoch + entry_offset[i];
-      loads.add(id, enter, grid.window(id, bytes), grid.share(id, bytes));
+      loads.add(send.chunk, id, enter);
       entries.push_back({send.chunk, id, enter});
       const NodeId head = topology.link(id).to;
       if (!topology.stores(head)) continue;
@@ -216,13 +307,8 @@ std::vector<EpochEntry> epoch_schedule(const Problem& problem, const EpochGrid& 
 std::vector<EpochEntry> greedy_on_grid(const Problem& problem, const EpochGrid& grid, const EpochState& state) {
   const Topology& topology = problem.topology;
   const Routes routes(topology);
-  EpochLoads loads(topology);
-  for (const EpochEntry& entry : state.in_flight) {
-    const Bytes bytes = problem.chunks[entry.chunk].bytes;
-    const int from = std::max(0, entry.epoch);
-    const int window = entry.epoch + grid.window(entry.link, bytes) - from;
-    if (window > 0) loads.add(entry.link, from, window, grid.share(entry.link, bytes));
-  }
+  EpochLoads loads(problem, grid);
+  for (const EpochEntry& entry : state.in_flight) loads.add(entry.chunk, entry.link, entry.epoch);
   std::vector<EpochEntry> entries;
   for (const ChunkId id : problem.chunk_ids()) {
     const Chunk& chunk = problem.chunks[id];
@@ -235,7 +321,7 @@ std::vector<EpochEntry> greedy_on_grid(const Problem& problem, const EpochGrid& 
         int offset = 0;
         bool fits = true;
         for (const LinkId link : hop.links) {
-          fits = fits && loads.fits(link, epoch + offset, grid.window(link, chunk.bytes), grid.share(link, chunk.bytes));
+          fits = fits && loads.fits(id, link, epoch + offset);
           offset += grid.latency(link);
         }
         if (fits) return epoch;
@@ -262,7 +348,8 @@ std::vector<EpochEntry> greedy_on_grid(const Problem& problem, const EpochGrid& 
         }
         for (const HopId hop_id : routes.out(node)) {
           const Hop& hop = routes.hop(hop_id);
-          if (!destinations.contains(hop.to) && !problem.may_forward(hop.to, chunk.job)) continue;
+          if (held.contains(hop.to)) continue;  // has it or will, and that it comes sooner is not planned for
+          if (!destinations.contains(hop.to) && !may_pass(problem, hop.to, chunk.job, chunk.bytes)) continue;
           const int enter = earliest_entry(hop, epoch);
           const int at = enter + hop_epochs(hop);
           const auto known = arrival.find(hop.to);
@@ -279,7 +366,7 @@ std::vector<EpochEntry> greedy_on_grid(const Problem& problem, const EpochGrid& 
         int epoch = enter;
         for (const LinkId link : routes.hop(hop_id).links) {
           entries.push_back({id, link, epoch});
-          loads.add(link, epoch, grid.window(link, chunk.bytes), grid.share(link, chunk.bytes));
+          loads.add(id, link, epoch);
           epoch += grid.latency(link);
         }
         held[node] = arrival[node];
@@ -321,20 +408,25 @@ Schedule entries_to_sends(const Problem& problem, const EpochGrid& grid, const E
       if (topology.stores(link.from)) {
         const auto holder = held.find(link.from);
         if (holder == held.end() || holder->second > entry.epoch) continue;
-        sends.push_back({id, Op::copy, Time{entry.epoch * grid.duration().ps}, link.bandwidth, {entry.link}, Bytes{0},
-                         chunk.bytes});
+        sends.push_back({id, Op::copy, entry.epoch * grid.duration(), link.bandwidth, {entry.link}, Bytes{0}, chunk.bytes});
       } else {
         auto& waiting = at_switch[{link.from, entry.epoch}];
-        if (waiting.empty()) continue;
-        send = waiting.front();
-        if (!topology.node(link.from).multicast) waiting.erase(waiting.begin());
         // A tree enters a node once.
-        const auto& links = sends[send].links;
-        if (std::any_of(links.begin(), links.end(), [&](LinkId other) { return topology.link(other).to == link.to; })) {
+        const auto fit = std::find_if(waiting.begin(), waiting.end(), [&](std::size_t candidate) {
+          return std::none_of(sends[candidate].links.begin(), sends[candidate].links.end(),
+                              [&](LinkId other) { return topology.link(other).to == link.to; });
+        });
+        if (fit != waiting.end()) {
+          send = *fit;
+          if (!topology.node(link.from).multicast) waiting.erase(fit);
+        } else if (!waiting.empty() && topology.node(link.from).multicast) {
+          // Copies that took two ways meet again: the later one becomes a send of its own.
+          sends.push_back(sends[waiting.front()]);
+          sends.back().links = way_to(topology, sends.back().links, link.from);
+        } else {
           continue;
         }
         sends[send].links.push_back(entry.link);
-        sends[send].rate = std::min(sends[send].rate, link.bandwidth);
       }
       if (topology.stores(link.to)) {
         const int arrival = entry.epoch + grid.transit(entry.link, chunk.bytes);
@@ -360,8 +452,7 @@ Schedule entries_to_sends(const Problem& problem, const EpochGrid& grid, const E
         }
       }
       if (send.links.empty()) continue;
-      send.rate = topology.link(send.links.front()).bandwidth;
-      for (const LinkId link : send.links) send.rate = std::min(send.rate, topology.link(link).bandwidth);
+      send.rate = full_rate(topology, send.links);
       result.push_back(std::move(send));
     }
     begin = end;

@@ -14,6 +14,8 @@ namespace stellwerk {
 struct EpochHolder {
   NodeId node;
   int epoch = 0;
+
+  friend bool operator==(const EpochHolder&, const EpochHolder&) = default;
 };
 
 /// A chunk enters a link in an epoch.
@@ -29,7 +31,7 @@ struct EpochEntry {
 struct EpochState {
   IdVector<ChunkId, std::vector<EpochHolder>> holders;   ///< ascending by node; each node once
   IdVector<ChunkId, std::vector<NodeId>> wanted;         ///< destinations that do not hold it yet
-  /// Entries made before epoch 0 whose windows reach past it (a switch may pass one on in an epoch >= 0).
+  /// Entries made before epoch 0 whose bytes still move then (a switch may pass one on in an epoch >= 0).
   std::vector<EpochEntry> in_flight;
 };
 
@@ -52,7 +54,8 @@ int completion_epoch(const Problem& problem, const EpochGrid& grid, const EpochS
                      const std::vector<EpochEntry>& entries);
 
 /// Places the sends of a schedule on the grid, in order of their starts, each at the earliest epoch at which its data
-/// and its links are there: an upper bound on the epochs needed, and a starting solution. Unbounded by any horizon.
+/// and its links are there: an upper bound on the epochs needed, and a starting solution. Unbounded by any horizon. Keeps
+/// all limits but those of buffers. Empty when the sends are pieces of chunks.
 std::vector<EpochEntry> epoch_schedule(const Problem& problem, const EpochGrid& grid, const Schedule& sends);
 
 /// Meets all remaining demands greedily on the grid: shortest paths in epochs from whoever holds the chunk, around what

@@ -11,11 +11,14 @@
 #include "stellwerk/plan/milp.hpp"
 
 #include <algorithm>
-#include <cmath>
+#include <cassert>
+#include <string>
+#include <utility>
 
 #include "stellwerk/base/error.hpp"
 #include "stellwerk/plan/epoch_model.hpp"
 #include "stellwerk/plan/no_copy.hpp"
+#include "stellwerk/plan/passing.hpp"
 #include "stellwerk/plan/polish.hpp"
 #include "stellwerk/plan/reversal.hpp"
 #include "stellwerk/plan/search.hpp"
@@ -32,6 +35,7 @@ EpochModelOptions model_options(const PlanOptions& options, Objective objective)
   EpochModelOptions result;
   result.store = options.store;
   result.objective = objective;
+  result.names = !options.write_model.empty() || !options.read_solution.empty();
   return result;
 }
 
@@ -45,7 +49,7 @@ class HorizonSearch {
         options_(options),
         context_(context),
         state_(initial_state(problem, grid)) {
-    if (!start.empty()) accept(std::move(start));
+    accept(std::move(start));
   }
 
   GridSolution run() {
@@ -74,7 +78,11 @@ class HorizonSearch {
         break;  // the time is up
       }
     }
-    if (options_.weighted_objective && !context_.stop.should_stop()) polish_weighted();
+    if (options_.weighted_objective && result_.epochs < kNever && !context_.stop.should_stop()) polish_weighted();
+    // Where a known plan met the bound no model was solved, but an export was asked for all the same.
+    if (!options_.write_model.empty() && !written_) {
+      export_model(model_of(result_.epochs < kNever ? result_.epochs : result_.proven, Objective::none));
+    }
     result_.limit = context_.stop.reached();
     return result_;
   }
@@ -91,10 +99,20 @@ class HorizonSearch {
     return "milp, " + std::to_string(horizon) + " epochs of " + to_string(grid_.duration());
   }
 
+  EpochModel model_of(int horizon, Objective objective) const {
+    return EpochModel(problem_, grid_, state_, horizon, model_options(options_, objective));
+  }
+
+  void export_model(const EpochModel& model) {
+    if (options_.write_model.empty()) return;
+    lp::write_model(model.model(), options_.write_model);
+    written_ = true;
+  }
+
   /// While the relaxation has no solution, neither has the model.
   void raise_by_relaxation() {
     while (result_.proven < result_.epochs && !context_.stop.should_stop()) {
-      const EpochModel model(problem_, grid_, state_, result_.proven, model_options(options_, Objective::none));
+      const EpochModel model = model_of(result_.proven, Objective::none);
       if (model.reachable()) {
         lp::SolveOptions solve_options;
         solve_options.stop = context_.stop.within(context_.stop.seconds_left() / 3);
@@ -108,22 +126,26 @@ class HorizonSearch {
   }
 
   lp::Status solve(int horizon, const StopCondition& stop) {
-    const EpochModel model(problem_, grid_, state_, horizon, model_options(options_, Objective::none));
+    const EpochModel model = model_of(horizon, Objective::none);
     if (!model.reachable()) return lp::Status::infeasible;
-    if (!options_.write_model.empty()) lp::write_model(model.model(), options_.write_model);
+    export_model(model);
     lp::SolveOptions solve_options;
     solve_options.stop = stop;
     solve_options.threads = options_.threads;
     context_.report(stage(horizon));
     const lp::Solution solution = lp::solve(model.model(), solve_options);
-    if (solution.has_values()) accept(model.entries(solution.values));
+    if (solution.has_values()) {
+      accept(model.entries(solution.values));
+      assert(result_.epochs <= horizon);
+    }
     return solution.status;
   }
 
   /// The paper's objective at the length that was found: same makespan, earlier deliveries.
   void polish_weighted() {
-    const EpochModel model(problem_, grid_, state_, result_.epochs, model_options(options_, Objective::deliveries));
-    if (!options_.write_model.empty()) lp::write_model(model.model(), options_.write_model);
+    const EpochModel model = model_of(result_.epochs, Objective::deliveries);
+    if (model.model().variables() == 0) return;  // nothing to deliver
+    export_model(model);
     lp::SolveOptions solve_options;
     solve_options.stop = context_.stop;
     solve_options.threads = options_.threads;
@@ -147,6 +169,7 @@ class HorizonSearch {
   EpochState state_;
   GridSolution result_;
   int last_horizon_ = 0;
+  bool written_ = false;
 };
 
 /// The finest duration whose model is likely to be solved: exact grid, fastest link, slowest link, then doubling.
@@ -170,7 +193,8 @@ Time comfortable_duration(const Problem& problem, const PlanOptions& options, Ti
 
 /// The solver on a problem of copies: sends re-timed, at least as good as `incumbent` (may be empty).
 struct Part {
-  Schedule sends;
+  bool solved = false;
+  Schedule sends;  ///< may be empty when nothing is wanted
   EpochRecord epoch;
   Limit limit = Limit::none;
 };
@@ -184,34 +208,64 @@ Time makespan(const Problem& problem, const Schedule& sends) {
   return last;
 }
 
+/// The entries of a solution file, for a model of `horizon` epochs. Throws when they do not keep the model's rows.
+std::vector<EpochEntry> read_entries(const Problem& problem, const EpochGrid& grid, int horizon,
+                                     const PlanOptions& options, const StopCondition& stop) {
+  const EpochState state = initial_state(problem, grid);
+  const EpochModel model(problem, grid, state, horizon, model_options(options, Objective::none));
+  const std::vector<double> values = lp::read_solution(model.model(), options.read_solution);
+  lp::Model fixed = model.model();
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const double value = values[i] > 0.5 ? 1 : 0;
+    if (fixed.integer()[i]) fixed.set_bounds(static_cast<lp::Variable>(i), value, value);
+  }
+  lp::SolveOptions solve_options;
+  solve_options.stop = stop;
+  const lp::Solution solution = lp::solve(fixed, solve_options);
+  if (!solution.has_values()) {
+    throw Error(ErrorCode::unreadable_input,
+                options.read_solution + ": does not solve this problem on a grid of " + to_string(grid.duration()) +
+                    " within " + std::to_string(horizon) + " epochs; use the file and the epoch of the exported model");
+  }
+  return model.entries(solution.values);
+}
+
 Part solve_part(const Problem& problem, const PlanOptions& options, PlannerContext& context, Schedule incumbent) {
   Part part;
-  if (problem.chunks.empty()) return part;
+  if (problem.chunks.empty()) {
+    part.solved = true;
+    return part;
+  }
   if (incumbent.empty()) {
     PlannerContext quick = context;
     quick.stop = context.stop.within(context.stop.seconds_left() / 5);
-    incumbent = plan_search(problem, options, quick).sends;
+    PlanOptions search_options = options;
+    search_options.store = true;  // even then its length tells which grid will do
+    incumbent = plan_search(problem, search_options, quick).sends;
   }
   const Time expected = incumbent.empty() ? (context.bound ? 2 * context.bound->value : Time{1}) : makespan(problem, incumbent);
   const EpochGrid grid(problem, comfortable_duration(problem, options, expected));
   std::vector<EpochEntry> start = epoch_schedule(problem, grid, incumbent);
-  if (!options.store) start.clear();  // it may store where it must not
+  // It may store where it must not, or more than there is room for.
+  if (!options.store || has_buffer_limits(problem.topology)) start.clear();
   if (!options.read_solution.empty()) {
     const EpochState state = initial_state(problem, grid);
-    const int horizon = completion_epoch(problem, grid, state, start);
-    const EpochModel model(problem, grid, state, horizon, model_options(options, Objective::none));
-    start = model.entries(lp::read_solution(model.model(), options.read_solution));
+    int horizon = completion_epoch(problem, grid, state, start);
+    if (horizon >= kNever) horizon = 4 * least_horizon(problem, grid, state) + 16;
+    start = read_entries(problem, grid, horizon, options, context.stop);
   }
   const GridSolution found = solve_on_grid(problem, grid, std::move(start), options, context);
   part.limit = found.limit;
-  part.epoch = {grid.duration(), found.epochs >= kNever ? 0 : found.epochs, found.proven};
+  part.solved = found.epochs < kNever;
+  part.epoch = {grid.duration(), part.solved ? found.epochs : 0, found.proven};
   if (!found.entries.empty()) {
     part.sends = polish(problem, entries_to_sends(problem, grid, initial_state(problem, grid), found.entries), context.stop);
   }
   const bool restricted = !options.store;  // the incumbent need not keep the restriction
   if (!incumbent.empty() && !restricted &&
-      (part.sends.empty() || makespan(problem, incumbent) < makespan(problem, part.sends))) {
+      (!part.solved || makespan(problem, incumbent) < makespan(problem, part.sends))) {
     part.sends = std::move(incumbent);
+    part.solved = true;
   }
   return part;
 }
@@ -228,9 +282,8 @@ PlannerOutcome plan_milp(const Problem& problem, const PlanOptions& options, Pla
   const auto finish = [&](Part part) {
     outcome.sends = std::move(part.sends);
     outcome.epoch = part.epoch;
-    outcome.termination = {outcome.sends.empty() ? Termination::Reason::no_solution : Termination::Reason::feasible,
-                           part.limit};
-    if (outcome.sends.empty()) outcome.message = "no plan on the grid of " + to_string(part.epoch.duration) + " before the limit";
+    outcome.termination = {part.solved ? Termination::Reason::feasible : Termination::Reason::no_solution, part.limit};
+    if (!part.solved) outcome.message = "no plan on the grid of " + to_string(part.epoch.duration) + " before the limit";
     return outcome;
   };
   if (!has_reductions(problem)) {
@@ -259,9 +312,11 @@ PlannerOutcome plan_milp(const Problem& problem, const PlanOptions& options, Pla
   Part spread = solve_part(split.spread, options, half, {});
   Part whole;
   whole.limit = std::max(collect.limit, spread.limit);
-  if ((collect.sends.empty() && !split.collect.chunks.empty()) || (spread.sends.empty() && !split.spread.chunks.empty())) {
+  if (!collect.solved || !spread.solved) {
+    whole.epoch = collect.solved ? spread.epoch : collect.epoch;
     return finish(std::move(whole));
   }
+  whole.solved = true;
   // What is proven of a half holds for the whole only when there is one half.
   if (!both) whole.epoch = split.collect.chunks.empty() ? spread.epoch : collect.epoch;
   whole.sends = polish(problem, join_reductions(problem, split, collect.sends, spread.sends), context.stop);

@@ -12,8 +12,8 @@ PlannerOutcome plan_milp(const Problem& problem, const PlanOptions& options, Pla
 
 /// What the search on one grid found, for tests and for the planner itself.
 struct GridSolution {
-  std::vector<EpochEntry> entries;  ///< empty when nothing was found
-  int epochs = kNever;              ///< its length
+  std::vector<EpochEntry> entries;  ///< empty when nothing was found, or nothing is wanted
+  int epochs = kNever;              ///< its length; kNever when nothing was found
   int proven = 0;                   ///< no plan on the grid is shorter
   Limit limit = Limit::none;
 };

@@ -16,6 +16,7 @@
 #include <set>
 
 #include "stellwerk/plan/epoch_model.hpp"
+#include "stellwerk/plan/passing.hpp"
 #include "stellwerk/plan/polish.hpp"
 #include "stellwerk/plan/reversal.hpp"
 
@@ -178,21 +179,27 @@ class Rounds {
 };
 
 struct Part {
-  Schedule sends;
+  bool solved = false;
+  Schedule sends;  ///< may be empty when nothing is wanted
   EpochRecord epoch;
 };
 
 Part solve_part(const Problem& problem, const PlanOptions& options, PlannerContext& context) {
   Part part;
-  if (problem.chunks.empty()) return part;
+  if (problem.chunks.empty()) {
+    part.solved = true;
+    return part;
+  }
   EpochChoice choice = options.epoch;
   if (choice.kind == EpochChoice::Kind::automatic) choice.kind = EpochChoice::Kind::slowest;
   const EpochGrid grid(problem, epoch_duration(problem, choice));
   const EpochState start = initial_state(problem, grid);
   const std::vector<EpochEntry> entries = Rounds(problem, grid, options, context).run();
   part.epoch = {grid.duration(), 0, least_horizon(problem, grid, start)};
-  if (entries.empty()) return part;
-  part.epoch.epochs = completion_epoch(problem, grid, start, entries);
+  const int epochs = completion_epoch(problem, grid, start, entries);
+  part.solved = epochs < kNever;
+  if (!part.solved) return part;
+  part.epoch.epochs = epochs;
   part.sends = polish(problem, entries_to_sends(problem, grid, start, entries), context.stop);
   return part;
 }
@@ -201,8 +208,16 @@ Part solve_part(const Problem& problem, const PlanOptions& options, PlannerConte
 
 PlannerOutcome plan_rounds(const Problem& problem, const PlanOptions& options, PlannerContext& context) {
   PlannerOutcome outcome;
+  if (has_buffer_limits(problem.topology) || !options.store) {
+    outcome.termination.reason = Termination::Reason::unsupported;
+    outcome.message = options.store ? "rounds do not model transit buffers: use milp or search"
+                                    : "rounds store at relays: drop --no-store or use milp";
+    return outcome;
+  }
+  bool solved = false;
   if (!has_reductions(problem)) {
     Part part = solve_part(problem, options, context);
+    solved = part.solved;
     outcome.sends = std::move(part.sends);
     outcome.epoch = part.epoch;
   } else {
@@ -213,14 +228,13 @@ PlannerOutcome plan_rounds(const Problem& problem, const PlanOptions& options, P
     const Part collect = solve_part(split.collect, options, half);
     half.stop = context.stop;
     const Part spread = solve_part(split.spread, options, half);
-    const bool complete = (!collect.sends.empty() || split.collect.chunks.empty()) &&
-                          (!spread.sends.empty() || split.spread.chunks.empty());
-    if (complete) outcome.sends = polish(problem, join_reductions(problem, split, collect.sends, spread.sends), context.stop);
+    solved = collect.solved && spread.solved;
+    if (solved) outcome.sends = polish(problem, join_reductions(problem, split, collect.sends, spread.sends), context.stop);
     if (!both) outcome.epoch = split.spread.chunks.empty() ? collect.epoch : spread.epoch;
   }
-  outcome.termination = {outcome.sends.empty() ? Termination::Reason::no_solution : Termination::Reason::feasible,
+  outcome.termination = {solved ? Termination::Reason::feasible : Termination::Reason::no_solution,
                          context.stop.reached()};
-  if (outcome.sends.empty()) outcome.message = "some demand cannot be reached on the grid";
+  if (!solved) outcome.message = "some demand cannot be reached on the grid";
   return outcome;
 }
 
