@@ -199,32 +199,47 @@ void EpochModel::add_holding_rows(ChunkId chunk) {
 }
 
 void EpochModel::add_switch_rows(ChunkId chunk) {
+  const Bytes bytes = problem_.chunks[chunk].bytes;
   std::vector<Term> out;
   for (const NodeId node : topology_.node_ids()) {
     if (topology_.stores(node)) continue;
-    int first = kNever;
-    int last = -1;
+    std::map<int, std::vector<LinkId>> leaving;  // by epoch
     for (const LinkId id : topology_.out(node)) {
       const Range& range = enters(chunk, id);
-      if (range.count == 0) continue;
-      first = std::min(first, range.first);
-      last = std::max(last, range.first + range.count - 1);
+      for (int k = range.first; k < range.first + range.count; ++k) leaving[k].push_back(id);
     }
-    const bool multicast = topology_.node(node).multicast;
-    for (int k = first; k <= last; ++k) {
-      out.clear();
-      for (const LinkId id : topology_.out(node)) {
-        const lp::Variable variable = enters(chunk, id).count == 0 ? -1 : enters(chunk, id).at(k);
-        if (variable < 0) continue;
-        out.push_back({variable, 1});
-        if (multicast) {
-          arrivals(chunk, node, k, out, -1);
-          model_.add_row(-kInfinity, 0, out);
-          out.clear();
-        }
+    // What is there in epoch k and does not come from `back` (a copy that turns round gains nothing but time to wait, and
+    // no tree of links can do it).
+    const auto subtract_arrivals = [&](int k, NodeId back) {
+      for (const LinkId id : topology_.in(node)) {
+        if (topology_.link(id).from == back || enters(chunk, id).count == 0) continue;
+        const lp::Variable variable = enters(chunk, id).at(k - grid_.transit(id, bytes));
+        if (variable >= 0) out.push_back({variable, -1});
       }
-      if (!multicast && !out.empty()) {
-        arrivals(chunk, node, k, out, -1);
+    };
+    for (const auto& [k, links] : leaving) {
+      if (topology_.node(node).multicast) {
+        for (const LinkId id : links) {
+          out = {{enters(chunk, id).at(k), 1}};
+          subtract_arrivals(k, topology_.link(id).to);
+          model_.add_row(-kInfinity, 0, out);
+        }
+        continue;
+      }
+      out.clear();
+      std::set<NodeId> switches;
+      for (const LinkId id : links) {
+        out.push_back({enters(chunk, id).at(k), 1});
+        if (!topology_.stores(topology_.link(id).to)) switches.insert(topology_.link(id).to);
+      }
+      subtract_arrivals(k, NodeId());
+      model_.add_row(-kInfinity, 0, out);
+      for (const NodeId head : switches) {
+        out.clear();
+        for (const LinkId id : links) {
+          if (topology_.link(id).to == head) out.push_back({enters(chunk, id).at(k), 1});
+        }
+        subtract_arrivals(k, head);
         model_.add_row(-kInfinity, 0, out);
       }
     }
@@ -388,7 +403,8 @@ void EpochModel::add_group_rows() {
         const lp::Variable group = model_.add_binary(0, name('M', id, node.value, epoch));
         const double most = static_cast<double>(out.size()) - 1;
         out.push_back({group, -most});
-        model_.add_row(-kInfinity, 1, out);  // two or more ways out make a group
+        arrivals(id, node, epoch, out, -1);
+        model_.add_row(-kInfinity, 0, out);  // more ways out than in make a group
         const int window = grid_.window(topology_.out(node).front(), problem_.chunks[id].bytes);
         for (int k = epoch; k < epoch + window; ++k) in_progress[k].push_back({group, 1});
       }

@@ -85,30 +85,6 @@ class EpochLoads {
   IdVector<NodeId, Resource> injection_, ejection_, groups_;
 };
 
-/// The rate at which a send over these links runs: the least of the links, and of what its ends can put in and take out.
-Bandwidth full_rate(const Topology& topology, const std::vector<LinkId>& links) {
-  Bandwidth rate = topology.link(links.front()).bandwidth;
-  for (const LinkId id : links) {
-    const Link& link = topology.link(id);
-    rate = std::min(rate, link.bandwidth);
-    if (const auto cap = topology.node(link.from).injection) rate = std::min(rate, *cap);
-    if (const auto cap = topology.node(link.to).ejection) rate = std::min(rate, *cap);
-  }
-  return rate;
-}
-
-/// The links of a tree that lead from its source to `node`.
-std::vector<LinkId> way_to(const Topology& topology, const std::vector<LinkId>& tree, NodeId node) {
-  std::vector<LinkId> way;
-  for (auto link = tree.rbegin(); link != tree.rend(); ++link) {
-    if (topology.link(*link).to != node) continue;
-    way.push_back(*link);
-    node = topology.link(*link).from;
-  }
-  std::reverse(way.begin(), way.end());
-  return way;
-}
-
 /// Arrivals at storing nodes that entries of one chunk cause, as (node, epoch from which it is held).
 void for_each_arrival(const Problem& problem, const EpochGrid& grid, const std::vector<EpochEntry>& entries,
                       const auto& visit) {
@@ -376,89 +352,6 @@ std::vector<EpochEntry> greedy_on_grid(const Problem& problem, const EpochGrid& 
     }
   }
   return entries;
-}
-
-Schedule entries_to_sends(const Problem& problem, const EpochGrid& grid, const EpochState& state,
-                          std::vector<EpochEntry> entries) {
-  const Topology& topology = problem.topology;
-  std::sort(entries.begin(), entries.end());
-  Schedule result;
-  // One chunk at a time; its entries by (epoch, link).
-  for (std::size_t begin = 0; begin < entries.size();) {
-    std::size_t end = begin;
-    while (end < entries.size() && entries[end].chunk == entries[begin].chunk) ++end;
-    const ChunkId id = entries[begin].chunk;
-    const Chunk& chunk = problem.chunks[id];
-    // What waits at a switch: which send brought it there, by (switch, epoch).
-    std::map<std::pair<NodeId, int>, std::vector<std::size_t>> at_switch;
-    std::map<NodeId, int> held;
-    for (const EpochHolder& holder : state.holders[id]) held[holder.node] = holder.epoch;
-    std::vector<Send> sends;
-    // Entries in order of epoch; between switches time always advances, so within an epoch those that leave storing
-    // nodes come first.
-    std::vector<EpochEntry> ordered(entries.begin() + static_cast<std::ptrdiff_t>(begin),
-                                    entries.begin() + static_cast<std::ptrdiff_t>(end));
-    std::stable_sort(ordered.begin(), ordered.end(), [&](const EpochEntry& a, const EpochEntry& b) {
-      const auto key = [&](const EpochEntry& e) { return std::pair(e.epoch, !topology.stores(topology.link(e.link).from)); };
-      return key(a) < key(b);
-    });
-    for (const EpochEntry& entry : ordered) {
-      const Link& link = topology.link(entry.link);
-      std::size_t send = sends.size();
-      if (topology.stores(link.from)) {
-        const auto holder = held.find(link.from);
-        if (holder == held.end() || holder->second > entry.epoch) continue;
-        sends.push_back({id, Op::copy, entry.epoch * grid.duration(), link.bandwidth, {entry.link}, Bytes{0}, chunk.bytes});
-      } else {
-        auto& waiting = at_switch[{link.from, entry.epoch}];
-        // A tree enters a node once.
-        const auto fit = std::find_if(waiting.begin(), waiting.end(), [&](std::size_t candidate) {
-          return std::none_of(sends[candidate].links.begin(), sends[candidate].links.end(),
-                              [&](LinkId other) { return topology.link(other).to == link.to; });
-        });
-        if (fit != waiting.end()) {
-          send = *fit;
-          if (!topology.node(link.from).multicast) waiting.erase(fit);
-        } else if (!waiting.empty() && topology.node(link.from).multicast) {
-          // Copies that took two ways meet again: the later one becomes a send of its own.
-          sends.push_back(sends[waiting.front()]);
-          sends.back().links = way_to(topology, sends.back().links, link.from);
-        } else {
-          continue;
-        }
-        sends[send].links.push_back(entry.link);
-      }
-      if (topology.stores(link.to)) {
-        const int arrival = entry.epoch + grid.transit(entry.link, chunk.bytes);
-        const auto [known, fresh] = held.emplace(link.to, arrival);
-        if (!fresh) known->second = std::min(known->second, arrival);
-      } else {
-        at_switch[{link.to, entry.epoch + grid.latency(entry.link)}].push_back(send);
-      }
-    }
-    // Branches that end at a switch lead nowhere.
-    for (Send& send : sends) {
-      for (bool cut = true; cut;) {
-        cut = false;
-        for (std::size_t i = send.links.size(); i-- > 0;) {
-          const NodeId head = topology.link(send.links[i]).to;
-          if (topology.stores(head)) continue;
-          const bool goes_on = std::any_of(send.links.begin(), send.links.end(),
-                                           [&](LinkId other) { return topology.link(other).from == head; });
-          if (!goes_on) {
-            send.links.erase(send.links.begin() + static_cast<std::ptrdiff_t>(i));
-            cut = true;
-          }
-        }
-      }
-      if (send.links.empty()) continue;
-      send.rate = full_rate(topology, send.links);
-      result.push_back(std::move(send));
-    }
-    begin = end;
-  }
-  sort_sends(topology, result);
-  return result;
 }
 
 }  // namespace stellwerk

@@ -63,7 +63,7 @@ std::vector<EpochEntry> epoch_schedule(const Problem& problem, const EpochGrid& 
 std::vector<EpochEntry> greedy_on_grid(const Problem& problem, const EpochGrid& grid, const EpochState& state);
 
 /// Assembles entries into sends with nominal starts (epoch * tau): chains and trees through switches become one send
-/// each; entries that deliver nothing are dropped.
+/// each; entries that deliver nothing are dropped. What no tree can do (plan/epoch_sends.cpp) is delivered at the end.
 Schedule entries_to_sends(const Problem& problem, const EpochGrid& grid, const EpochState& state,
                           std::vector<EpochEntry> entries);
 

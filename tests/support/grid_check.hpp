@@ -192,9 +192,13 @@ class GridCheck {
       ++ways;
       window = grid_.window(entry.link, bytes(entry.chunk));
     }
+    std::map<std::tuple<NodeId, ChunkId, int>, int> ways_in;
+    for (const EpochEntry& entry : with_in_flight()) {
+      ++ways_in[{topology_.link(entry.link).to, entry.chunk, there(entry)}];
+    }
     std::map<std::pair<NodeId, int>, int> used;
     for (const auto& [key, what] : multicasts) {
-      if (what.first < 2) continue;
+      if (what.first <= ways_in[key]) continue;  // a way in for each way out
       const auto [node, chunk, epoch] = key;
       for (int k = epoch; k < epoch + what.second; ++k) {
         if (++used[{node, k}] > *topology_.node(node).max_groups && wrong_.empty()) {
