@@ -140,12 +140,19 @@ void Insertion::extend_stay(NodeId node, Time begin, Time end) {
 }
 
 Time Insertion::insert(ChunkId chunk, const InsertionStyle& style) {
+  no_wait_ = style.no_wait;
+  const Time ready = problem_.chunks[chunk].ready;
   start_chunk(chunk);
-  if (grow(problem_.chunks[chunk].ready, style)) return finish_[chunk];
-  if (buffers_) {
+  if (grow(ready, style)) return finish_[chunk];
+  // No room to stay, or links are taken at the very instants at which the chunk would have to leave: it starts later, at
+  // worst when everything else is done.
+  const std::int64_t tries = no_wait_ ? 8 : buffers_ ? 1 : 0;
+  const Time last = std::max(ready, latest_);
+  for (std::int64_t i = 1; i <= tries; ++i) {
     remove(chunk);
     start_chunk(chunk);
-    if (grow(std::max(problem_.chunks[chunk].ready, latest_), style)) return finish_[chunk];
+    const Time later = i == tries ? last : ready + Time{(last - ready).ps / tries * i};
+    if (grow(later, style)) return finish_[chunk];
   }
   return finish_[chunk] = Time::max();
 }
@@ -190,7 +197,7 @@ void Insertion::start_chunk(ChunkId chunk) {
 /// Grows the tree of the chunk in progress; false when some destination cannot be reached.
 bool Insertion::grow(Time earliest, const InsertionStyle& style) {
   for (const NodeId id : problem_.chunks[chunk_].origins) {
-    labels_[id] = {Mark::held, earliest, 0, HopId{}, Time{}};
+    labels_[id] = {Mark::held, earliest, 0, HopId{}, Time{}, true};
     fresh_.push_back(id);
   }
   while (true) {
@@ -294,7 +301,8 @@ Insertion::Placement Insertion::place(HopId hop, Time available) {
   }
   const Time own = reservations_.earliest(scratch_, available);
   if (own == Time::max() || !stay_fits(routes_.hop(hop).from, own + (*duration_)[hop])) return none;
-  Placement best{own, own + routes_.hop(hop).latency + (*duration_)[hop], -1};
+  const bool late = no_wait_ && own > available && !labels_[routes_.hop(hop).from].origin;
+  Placement best = late ? none : Placement{own, own + routes_.hop(hop).latency + (*duration_)[hop], -1};
   if (!multicast_ || routes_.hop(hop).links.size() < 2 || labels_[routes_.hop(hop).from].mark != Mark::held) return best;
   Send extended;
   Footprint branch;
@@ -402,7 +410,7 @@ bool Insertion::commit_multicast(HopId hop, Time start, const InsertionStyle& st
   const Time joint = reservations_.earliest(scratch_, start);
   const std::int64_t patience =
       (*duration_)[hop].ps * style.wait_quarters / 4 * static_cast<std::int64_t>(reached.size());
-  if ((joint - start).ps > patience) return false;
+  if ((joint - start).ps > patience || (no_wait_ && joint > start && !labels_[h.from].origin)) return false;
   send.start = joint;
   reservations_.add(scratch_, joint);
   const SendTiming times = timing(topology_, send);

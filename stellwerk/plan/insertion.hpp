@@ -17,6 +17,7 @@ struct InsertionStyle {
   int occupancy_quarters = 0;  ///< penalty per unit of link time used, in quarters: lambda = occupancy_quarters / 4
   int wait_quarters = 0;       ///< joint multicast: how long (in quarters of one send, per receiver) to wait for all
   Time noise;                  ///< keys are disturbed by up to this much
+  bool no_wait = false;        ///< a node that is no origin sends on at the instant of arrival or never
 };
 
 /// A schedule under construction, for chunks without contributors. Every chunk's sends can be taken out and inserted
@@ -49,6 +50,7 @@ class Insertion {
     std::int64_t extra = 0;  ///< penalties on the tentative path so far, ps
     HopId parent;        ///< tentative: the hop that reaches it
     Time first_in;       ///< tentative: when its first byte would come in
+    bool origin = false;
   };
   struct Entry {
     std::int64_t key;
@@ -102,6 +104,7 @@ class Insertion {
   Time latest_;                                              ///< from then on nothing is reserved
 
   // State of the insertion in progress.
+  bool no_wait_ = false;
   ChunkId chunk_;
   Bytes bytes_;
   const IdVector<HopId, Time>* duration_ = nullptr;

@@ -1,8 +1,9 @@
-// The portfolio: cheap planners first, every chunk count that may pay, exact planners while time remains.
+// The portfolio: cheap planners first, every chunk count that may pay, exact planners while time
+// remains.
 //
-// With a bound for any chunking at hand, a chunk count whose own bound already misses the gap target cannot reach it, so
-// the deeper search starts with counts that can. Every candidate is judged by the independent verifier before it counts;
-// the bound never comes from a planner.
+// With a bound for any chunking at hand, a chunk count whose own bound already misses the gap
+// target cannot reach it, so the deeper search starts with counts that can. Every candidate is
+// judged by the independent verifier before it counts; the bound never comes from a planner.
 #include "stellwerk/plan/portfolio.hpp"
 
 #include <algorithm>
@@ -20,12 +21,31 @@
 namespace stellwerk {
 namespace {
 
-/// Plans larger than this (chunks times destinations) are not tried by the choice of the chunk count.
+/// Plans larger than this (chunks times destinations) are not tried by the choice of the chunk
+/// count.
 constexpr std::int64_t kMostDeliveries = 400'000;
+
+/// When each job's last demand is met. Precondition: no reductions, and no chunk reaches a node
+/// twice.
+std::vector<Time> finish_times(const Problem& problem, const Schedule& sends) {
+  std::vector<Time> finish(problem.jobs.size(), Time{0});
+  for (const Send& send : sends) {
+    const Chunk& chunk = problem.chunks[send.chunk];
+    Time& job = finish[chunk.job.index()];
+    const SendTiming times = timing(problem.topology, send);
+    for (std::size_t i = 0; i < times.leaves.size(); ++i) {
+      const auto& wanting = chunk.destinations;
+      if (std::find(wanting.begin(), wanting.end(), times.leaves[i]) == wanting.end()) continue;
+      job = std::max(job, send.start + times.arrival[i]);
+    }
+  }
+  return finish;
+}
 
 class Portfolio {
  public:
-  Portfolio(PortfolioRequest request, const StopCondition& stop, Progress* progress, const Judge& judge)
+  Portfolio(PortfolioRequest request, const StopCondition& stop, Progress* progress,
+            const Judge& judge)
       : request_(std::move(request)), stop_(stop), progress_(progress), judge_(judge) {}
 
   Plan run() {
@@ -51,7 +71,8 @@ class Portfolio {
 
  private:
   bool adjustable() const {
-    return std::any_of(request_.jobs.begin(), request_.jobs.end(), [](const Job& job) { return job.auto_chunks; });
+    return std::any_of(request_.jobs.begin(), request_.jobs.end(),
+                       [](const Job& job) { return job.auto_chunks; });
   }
 
   Problem with_chunks(int chunks) const {
@@ -69,7 +90,8 @@ class Portfolio {
     const Problem coarse = with_chunks(1);
     std::int64_t deliveries = 0;
     for (const Chunk& chunk : coarse.chunks) {
-      deliveries += static_cast<std::int64_t>(chunk.destinations.size() + chunk.contributors.size());
+      deliveries +=
+          static_cast<std::int64_t>(chunk.destinations.size() + chunk.contributors.size());
     }
     for (int count = 1; count <= most; count *= 2) {
       if (count == 1 || deliveries * count <= kMostDeliveries) counts.push_back(count);
@@ -84,7 +106,8 @@ class Portfolio {
   bool time_is_up() const { return stop_.should_stop(); }
 
   const Bound& chunked_bound(const Problem& problem, int chunks) {
-    const auto known = std::find_if(chunked_.begin(), chunked_.end(), [&](const auto& x) { return x.first == chunks; });
+    const auto known = std::find_if(chunked_.begin(), chunked_.end(),
+                                    [&](const auto& x) { return x.first == chunks; });
     if (known != chunked_.end()) return known->second;
     return chunked_.emplace_back(chunks, lower_bound_chunked(problem, bound_, stop_)).second;
   }
@@ -93,7 +116,8 @@ class Portfolio {
            static_cast<double>(bound_.value.ps) * (1 + request_.options.gap);
   }
 
-  /// Runs one planner on one chunk count, with at most `seconds`, and keeps the plan if it is the best so far.
+  /// Runs one planner on one chunk count, with at most `seconds`, and keeps the plan if it is the
+  /// best so far.
   void attempt(const PlannerRow& planner, int chunks, double seconds, bool quick) {
     const Problem problem = with_chunks(chunks);
     // Without copies every destination is a demand of its own; planners then need not know.
@@ -119,11 +143,18 @@ class Portfolio {
     if (best_ && outcome.epoch) best_epoch_ = outcome.epoch;
   }
 
-  void offer(std::string_view planner, const Problem& problem, Schedule sends, Termination termination) {
+  void offer(std::string_view planner, const Problem& problem, Schedule sends,
+             Termination termination) {
     Plan plan;
     plan.problem = problem;
     Simulation timed = simulate(problem, sends);
-    plan.sends = std::move(timed.sends);
+    if (request_.options.store || has_reductions(problem)) {
+      plan.sends = std::move(timed.sends);
+    } else {  // as planned: re-timing would let chunks wait
+      plan.sends = std::move(sends);
+      timed.job_finish = finish_times(problem, plan.sends);
+      timed.transfer_time = *std::max_element(timed.job_finish.begin(), timed.job_finish.end());
+    }
     Result& result = plan.result;
     result.job_finish = std::move(timed.job_finish);
     result.transfer_time = timed.transfer_time;
@@ -140,7 +171,8 @@ class Portfolio {
     }
     best_ = std::move(plan);
     best_chunks_ = current_chunks(problem);
-    if (progress_ != nullptr) progress_->report({std::string(planner), best_->result.transfer_time, bound_.value});
+    if (progress_ != nullptr)
+      progress_->report({std::string(planner), best_->result.transfer_time, bound_.value});
   }
 
   /// The chunk count by which chunked bounds are remembered.
@@ -156,7 +188,8 @@ class Portfolio {
     for (std::size_t i = 0; i < counts.size(); ++i) {
       if (i > 0 && (good_enough() || time_is_up())) break;
       // A count that cannot reach the target is worth a plan, not all the time.
-      const bool last = i + 1 == counts.size() || can_reach_target(with_chunks(counts[i]), counts[i]);
+      const bool last =
+          i + 1 == counts.size() || can_reach_target(with_chunks(counts[i]), counts[i]);
       const Time before = best_ ? best_->result.transfer_time : Time::max();
       attempt(planner, counts[i], stop_.seconds_left() * (last ? 1.0 : 0.3), false);
       if (planner.baseline && i > 3 && best_ && best_->result.transfer_time == before) break;
@@ -165,47 +198,71 @@ class Portfolio {
 
   void everything() {
     const std::vector<int> counts = chunk_counts(64);
-    const bool free = request_.options.store;  // the others do not know how not to store
-    if (free) {
-      for (const PlannerRow& planner : planners()) {
-        if (!planner.baseline || (!request_.options.copy && planner.name == "ring")) continue;
-        for (const int count : counts) {
-          if (best_ && (good_enough() || time_is_up() || count > 16)) break;
-          attempt(planner, count, stop_.seconds_left() / 4, true);
-        }
-      }
-      // Quick passes on every count, then deep ones where the target can be met.
-      for (const bool quick : {true, false}) {
-        for (const int count : counts) {
-          if (best_ && (good_enough() || time_is_up())) return;
-          if (!quick && adjustable() && counts.size() > 1 && !can_reach_target(with_chunks(count), count) &&
-              count != best_chunks_) {
-            continue;
-          }
-          attempt(find_planner("search"), count, stop_.seconds_left() / 3, quick);
-        }
+    if (request_.options.store) baselines(counts);  // they do not know how not to store
+    searches(counts, true);
+    searches(counts, false);
+    exact_planners(counts);
+  }
+
+  /// Enough is known, or no time is left (the first plan is worth passing the limit by a little).
+  bool done() const { return best_ && (good_enough() || time_is_up()); }
+
+  void baselines(const std::vector<int>& counts) {
+    constexpr int kMostChunks = 16;
+    for (const PlannerRow& planner : planners()) {
+      if (!planner.baseline || (!request_.options.copy && planner.name == "ring")) continue;
+      for (const int count : counts) {
+        if (done() || count > kMostChunks) break;
+        attempt(planner, count, stop_.seconds_left() / 4, true);
       }
     }
-    for (const PlannerRow& planner : planners()) {
-      if (!planner.exact) continue;
-      if (best_ && (good_enough() || time_is_up())) return;
-      attempt(planner, best_ ? best_chunks_ : counts.front(), stop_.seconds_left() * 0.8, false);
+  }
+
+  /// Quick passes on every count; deep ones where the target can be met.
+  void searches(const std::vector<int>& counts, bool quick) {
+    for (const int count : counts) {
+      if (done()) return;
+      const bool hopeless = counts.size() > 1 && count != best_chunks_ &&
+                            !can_reach_target(with_chunks(count), count);
+      if (!quick && hopeless) continue;
+      attempt(find_planner("search"), count, stop_.seconds_left() / 3, quick);
+    }
+  }
+
+  /// On the best count so far and on the smallest that can reach the target: few chunks make small
+  /// models.
+  void exact_planners(const std::vector<int>& counts) {
+    std::vector<int> tried;
+    const auto reaching = std::find_if(counts.begin(), counts.end(), [&](int count) {
+      return can_reach_target(with_chunks(count), count);
+    });
+    if (reaching != counts.end()) tried.push_back(*reaching);
+    const int best = best_ ? best_chunks_ : counts.front();
+    if (tried.empty() || tried.front() != best) tried.push_back(best);
+    for (const int count : tried) {
+      for (const PlannerRow& planner : planners()) {
+        if (done()) return;
+        if (planner.exact) attempt(planner, count, stop_.seconds_left() / 2, false);
+      }
     }
   }
 
   /// Remembers why a planner has no plan; the same reason on several chunk counts is said once.
   void note(std::string_view planner, const std::string& message) {
     std::string text = std::string(planner) + ": " + message;
-    if (std::find(messages_.begin(), messages_.end(), text) == messages_.end()) messages_.push_back(std::move(text));
+    if (std::find(messages_.begin(), messages_.end(), text) == messages_.end())
+      messages_.push_back(std::move(text));
   }
 
   [[noreturn]] void refuse() const {
     std::string reasons;
     for (const std::string& message : messages_) reasons += (reasons.empty() ? "" : "; ") + message;
-    if (reasons.find("invalid plan") != std::string::npos) throw Error(ErrorCode::internal, reasons);
+    if (reasons.find("invalid plan") != std::string::npos)
+      throw Error(ErrorCode::internal, reasons);
     const Limit limit = stop_.reached();
     if (limit != Limit::none) {
-      throw Error(ErrorCode::unsolved, "no plan before the " + std::string(to_string(limit)) + " limit: raise it" +
+      throw Error(ErrorCode::unsolved, "no plan before the " + std::string(to_string(limit)) +
+                                           " limit: raise it" +
                                            (reasons.empty() ? "" : " (" + reasons + ")"));
     }
     throw Error(ErrorCode::unsolved, reasons.empty() ? "no planner can do this" : reasons);
@@ -213,8 +270,9 @@ class Portfolio {
 
   Plan complete() {
     Result& result = best_->result;
-    const bool optimal = (result.bound && result.transfer_time == result.bound->value) ||
-                         (result.bound_chunked && result.transfer_time == result.bound_chunked->value);
+    const bool optimal =
+        (result.bound && result.transfer_time == result.bound->value) ||
+        (result.bound_chunked && result.transfer_time == result.bound_chunked->value);
     result.termination = {optimal ? Termination::Reason::optimal : Termination::Reason::feasible,
                           optimal || good_enough() ? Limit::none : stop_.reached()};
     result.epoch = best_epoch_ ? best_epoch_ : epoch_;
@@ -225,7 +283,8 @@ class Portfolio {
     result.options.emplace_back("planner", request_.planner.empty() ? "auto" : request_.planner);
     result.options.emplace_back("copy", request_.options.copy ? "true" : "false");
     result.options.emplace_back("store", request_.options.store ? "true" : "false");
-    result.solver_time_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - started_).count();
+    result.solver_time_s =
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - started_).count();
     result.core_seconds = cpu_seconds() - cpu_started_;
     result.peak_rss_bytes = peak_resident_bytes();
     return std::move(*best_);
@@ -247,7 +306,8 @@ class Portfolio {
 
 }  // namespace
 
-Plan make_plan(PortfolioRequest request, const StopCondition& stop, Progress* progress, const Judge& judge) {
+Plan make_plan(PortfolioRequest request, const StopCondition& stop, Progress* progress,
+               const Judge& judge) {
   return Portfolio(std::move(request), stop, progress, judge).run();
 }
 

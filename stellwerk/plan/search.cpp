@@ -28,13 +28,14 @@ constexpr std::array kOccupancy = {0, 1, 2, 4, 8, 16, 40};  // quarters
 /// One search on a problem of copies.
 class Search {
  public:
-  Search(const Problem& problem, const Routes& routes, Time target, bool quick, PlannerContext& context)
+  Search(const Problem& problem, const Routes& routes, Time target, const PlanOptions& options, PlannerContext& context)
       : problem_(problem),
         context_(context),
         rng_(context.rng),
         insertion_(problem, routes, rng_),
         target_(target),
-        quick_(quick),
+        quick_(options.quick),
+        no_wait_(!options.store),
         order_(problem.chunks.size()),
         priority_(problem.chunks.size()) {
     std::iota(order_.begin(), order_.end(), 0);
@@ -75,6 +76,7 @@ class Search {
 
   InsertionStyle pass_style(int pass) const {
     InsertionStyle style;
+    style.no_wait = no_wait_;
     style.occupancy_quarters = kOccupancy[static_cast<std::size_t>(pass) % kOccupancy.size()];
     constexpr std::array kWait = {4, 0, 12};
     style.wait_quarters = kWait[static_cast<std::size_t>(pass) / kOccupancy.size() % kWait.size()];
@@ -144,6 +146,7 @@ class Search {
       for (const ChunkId id : ruined) insertion_.remove(id);
       Int128 new_sum = 0;
       InsertionStyle style;
+      style.no_wait = no_wait_;
       if (rng_.below(3) == 0) style.noise = Time{current.ps / 50 + 1};
       style.occupancy_quarters = random_occupancy();
       bool complete = true;
@@ -204,6 +207,7 @@ class Search {
   Insertion insertion_;
   Time target_;
   bool quick_;
+  bool no_wait_;
   std::vector<int> order_;
   std::vector<std::int64_t> priority_;
   bool found_ = false;
@@ -233,7 +237,7 @@ PlannerOutcome plan_search(const Problem& problem, const PlanOptions& options, P
   const Time target = target_time(options, context);
   const auto run = [&](const Problem& part, Time part_target, Schedule& sends) {
     const Routes routes(part.topology);
-    Search search(part, routes, part_target, options.quick, context);
+    Search search(part, routes, part_target, options, context);
     const bool found = search.run();
     sends = search.best();
     return found;
@@ -241,7 +245,8 @@ PlannerOutcome plan_search(const Problem& problem, const PlanOptions& options, P
   bool found = false;
   if (!has_reductions(problem)) {
     found = run(problem, target, outcome.sends);
-    if (found) outcome.sends = polish(problem, outcome.sends, context.stop);
+    // Re-timing would let chunks wait.
+    if (found && options.store) outcome.sends = polish(problem, outcome.sends, context.stop);
   } else {
     const ReductionSplit split = split_reductions(problem);
     Schedule collect;
