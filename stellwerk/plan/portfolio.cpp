@@ -148,7 +148,7 @@ class Portfolio {
     Plan plan;
     plan.problem = problem;
     Simulation timed = simulate(problem, sends);
-    if (request_.options.store || has_reductions(problem)) {
+    if (request_.options.store) {
       plan.sends = std::move(timed.sends);
     } else {  // as planned: re-timing would let chunks wait
       plan.sends = std::move(sends);

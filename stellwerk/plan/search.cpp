@@ -229,11 +229,6 @@ Time target_time(const PlanOptions& options, const PlannerContext& context) {
 
 PlannerOutcome plan_search(const Problem& problem, const PlanOptions& options, PlannerContext& context) {
   PlannerOutcome outcome;
-  if (!options.store) {
-    outcome.termination.reason = Termination::Reason::unsupported;
-    outcome.message = "search stores at relays: drop --no-store or use milp";
-    return outcome;
-  }
   const Time target = target_time(options, context);
   const auto run = [&](const Problem& part, Time part_target, Schedule& sends) {
     const Routes routes(part.topology);
@@ -259,7 +254,10 @@ PlannerOutcome plan_search(const Problem& problem, const PlanOptions& options, P
     found = run(split.collect, part_target, collect);
     context.stop = whole.stop;
     found = found && run(split.spread, part_target, spread);
-    if (found) outcome.sends = polish(problem, join_reductions(problem, split, collect, spread), context.stop);
+    if (found) {
+      outcome.sends = join_reductions(problem, split, collect, spread);
+      if (options.store) outcome.sends = polish(problem, outcome.sends, context.stop);
+    }
   }
   outcome.termination.limit = context.stop.reached();
   if (!found) {
