@@ -136,7 +136,9 @@ void Arguments::parse(const std::string& command, const std::vector<std::string>
   std::size_t next = 0;
   for (const Declared& declared : declared_) {
     if (!declared.is_operand()) continue;
-    if (next == operand_words.size()) refuse("'" + command + "' needs " + declared.row.names + see);
+    if (next == operand_words.size()) {
+      refuse(in_quotes(command).append(" needs ").append(declared.row.names).append(see));
+    }
     if (declared.operand != nullptr) {
       *declared.operand = operand_words[next++];
     } else {

@@ -69,8 +69,10 @@ RunCommand declare_plan(Arguments& arguments) {
   declare(arguments, options->limits);
   arguments.value({"-o,--output", "FILE", "write the plan (.zst: compressed)", "-o plan.json"},
                   options->output);
-  arguments.flag({"--expand", "", "write a symmetric plan in full", "-o plan.json --expand"},
-                 options->expand);
+  arguments.flag(
+      {"--expand", "", "write every chunk and send (compressed plans are read but not yet written)",
+       "-o plan.json --expand"},
+      options->expand);
   arguments.flag({"--json", "", "print the plan's result object instead of the table", "--json"},
                  options->json);
   return [options] { return run(*options); };

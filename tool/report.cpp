@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "stellwerk/bound/bound.hpp"
 #include "stellwerk/core/metrics.hpp"
@@ -12,7 +13,7 @@ namespace stellwerk::tool {
 namespace {
 
 std::string rate_text(double bytes_per_second) {
-  return to_string(Bandwidth{static_cast<std::int64_t>(bytes_per_second + 0.5)});
+  return to_string(Bandwidth{std::llround(bytes_per_second)});
 }
 
 std::string percent(double share) { return fmt::format("{:.1f}%", 100 * share); }
