@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <set>
+#include <tuple>
 
 #include "stellwerk/check/verify.hpp"
 #include "tests/support/networks.hpp"
@@ -179,14 +180,26 @@ TEST(Search, StopsAtALimit) {
   EXPECT_FALSE(outcome.message.empty());
 }
 
-TEST(Search, DeclinesNotToStore) {
-  PlannerContext context;
-  PlanOptions options;
+TEST(Search, ForwardsAtTheInstantOfArrivalWhenNotToStore) {
+  PlanOptions options = quick();
   options.store = false;
-  const PlannerOutcome outcome =
-      plan_search(testing::problem(testing::ring(4), Collective::allgather), options, context);
-  EXPECT_EQ(outcome.termination.reason, Termination::Reason::unsupported);
-  EXPECT_FALSE(outcome.message.empty());
+  const Problem problem = testing::problem(two_boxes(3), Collective::allgather, 2);
+  const Found found = search(problem, options);
+  std::set<std::tuple<ChunkId, NodeId, Time>> arrivals;
+  for (const Send& send : found.sends) {
+    const SendTiming times = timing(problem.topology, send);
+    for (std::size_t i = 0; i < times.leaves.size(); ++i) {
+      arrivals.emplace(send.chunk, times.leaves[i], send.start + times.arrival[i]);
+    }
+  }
+  int forwarded = 0;
+  for (const Send& send : found.sends) {
+    const NodeId from = problem.topology.link(send.links.front()).from;
+    if (problem.chunks[send.chunk].origins.front() == from) continue;
+    EXPECT_TRUE(arrivals.contains({send.chunk, from, send.start}));
+    ++forwarded;
+  }
+  EXPECT_GT(forwarded, 0);
 }
 
 }  // namespace
