@@ -297,11 +297,11 @@ std::string first_difference(const RecordedMetrics& recorded, const RecordedMetr
   if (differs(recorded.gap, derived.gap)) return "gap";
   if (differs(recorded.gap_chunked, derived.gap_chunked)) return "gap_chunked";
   if (differs(recorded.chunks_per_block, derived.chunks_per_block)) return "chunks_per_block";
-  const std::string total = first_difference(recorded.total, derived.total);
+  std::string total = first_difference(recorded.total, derived.total);
   if (!total.empty()) return total;
   for (std::size_t i = 0; i < recorded.jobs.size(); ++i) {
     if (i >= derived.jobs.size()) return "jobs/" + std::to_string(i);
-    const std::string job = first_difference(recorded.jobs[i], derived.jobs[i]);
+    std::string job = first_difference(recorded.jobs[i], derived.jobs[i]);
     if (!job.empty()) return "jobs/" + std::to_string(i) + "/" + job;
   }
   return "";

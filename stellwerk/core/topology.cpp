@@ -10,6 +10,14 @@ namespace {
 
 [[noreturn]] void refuse(const std::string& message) { throw Error(ErrorCode::unreadable_input, message); }
 
+std::string describe_node(std::size_t position, const Node& node) {
+  return "node " + std::to_string(position) + " ('" + node.name + "')";
+}
+
+std::string describe_link(std::size_t position, const Node& from) {
+  return "link " + std::to_string(position) + " (from '" + from.name + "')";
+}
+
 /// Groups link ids by one of their ends: counting sort, so that each group is ascending.
 template <class End>
 void group_links(const IdVector<LinkId, Link>& links, std::size_t nodes, End end, std::vector<LinkId>& grouped,
@@ -77,7 +85,7 @@ Topology::Topology(std::string name, std::string note, IdVector<NodeId, Node> no
   for (std::size_t i = 0; i < nodes_.size(); ++i) {
     const Node& node = nodes_[NodeId(i)];
     const std::string wrong = fault(node);
-    if (!wrong.empty()) refuse("node " + std::to_string(i) + " ('" + node.name + "'): " + wrong);
+    if (!wrong.empty()) refuse(describe_node(i, node).append(": ").append(wrong));
     const auto [other, fresh] = names.emplace(node.name, i);
     if (!fresh) {
       refuse("node " + std::to_string(i) + " and node " + std::to_string(other->second) + " are both named '" +
@@ -91,10 +99,11 @@ Topology::Topology(std::string name, std::string note, IdVector<NodeId, Node> no
   const auto in_range = [&](NodeId id) { return id.valid() && id.index() < nodes_.size(); };
   for (std::size_t i = 0; i < links_.size(); ++i) {
     const Link& link = links_[LinkId(i)];
-    const std::string place = "link " + std::to_string(i);
-    if (!in_range(link.from) || !in_range(link.to)) refuse(place + " ends at a node that does not exist");
+    if (!in_range(link.from) || !in_range(link.to)) {
+      refuse("link " + std::to_string(i) + " ends at a node that does not exist");
+    }
     const std::string wrong = fault(link);
-    if (!wrong.empty()) refuse(place + " (from '" + nodes_[link.from].name + "'): " + wrong);
+    if (!wrong.empty()) refuse(describe_link(i, nodes_[link.from]).append(": ").append(wrong));
     latencies += link.latency.ps;
     bandwidths += link.bandwidth.bytes_per_second;
   }

@@ -30,8 +30,8 @@ void add_cube_meshes(CatalogueDraft& draft, std::int64_t chassis) {
         const int width = kCubeMesh[a][b];
         if (width == 0) continue;
         const auto first = static_cast<std::size_t>(8 * h);
-        draft.connect(NodeId(first + a), NodeId(first + b), gigabytes_per_second(25.0 * width),
-                      microseconds(0.7),
+        draft.connect(NodeId(first + a), NodeId(first + b),
+                      megabytes_per_second(std::int64_t{25000} * width), nanoseconds(700),
                       "DGX-1V: " + std::to_string(width) +
                           " NVLink 2 of 25 GB/s; 0.7 us as in TACCL (NSDI 2023)");
       }
@@ -39,7 +39,7 @@ void add_cube_meshes(CatalogueDraft& draft, std::int64_t chassis) {
   }
 }
 
-constexpr Bandwidth kNic = gigabytes_per_second(12.5);
+constexpr Bandwidth kNic = megabytes_per_second(12500);
 
 }  // namespace
 
@@ -66,16 +66,16 @@ CatalogueDraft draft_ndv2(CatalogueName& name) {
     return NodeId(static_cast<std::size_t>(8 * h + g));
   };
   if (chassis == 2) {
-    draft.connect(gpu(0, 0), gpu(1, 1), kNic, microseconds(1.3), source);
-    draft.connect(gpu(1, 0), gpu(0, 1), kNic, microseconds(1.3), source);
+    draft.connect(gpu(0, 0), gpu(1, 1), kNic, nanoseconds(1300), source);
+    draft.connect(gpu(1, 0), gpu(0, 1), kNic, nanoseconds(1300), source);
   } else if (chassis > 2) {
     const NodeId ib = draft.add("ib", NodeKind::switch_, "");
     draft.nodes[ib].multicast = true;
     for (std::int64_t h = 0; h < chassis; ++h) {
-      draft.connect(gpu(h, 0), ib, kNic, microseconds(1.3), source);
+      draft.connect(gpu(h, 0), ib, kNic, nanoseconds(1300), source);
     }
     for (std::int64_t h = 0; h < chassis; ++h) {
-      draft.connect(ib, gpu(h, 1), kNic, microseconds(1.3), source);
+      draft.connect(ib, gpu(h, 1), kNic, nanoseconds(1300), source);
     }
   }
   return draft;
@@ -109,15 +109,15 @@ CatalogueDraft draft_dgx2(CatalogueName& name) {
   for (std::int64_t h = 0; h < chassis; ++h) {
     for (std::int64_t g = 0; g < kGpus; ++g) {
       const NodeId nvswitch = gpu(h, kGpus);
-      draft.connect(gpu(h, g), nvswitch, gigabytes_per_second(125), microseconds(0.35), inside);
-      draft.connect(nvswitch, gpu(h, g), gigabytes_per_second(125), microseconds(0.35), inside);
+      draft.connect(gpu(h, g), nvswitch, megabytes_per_second(125000), nanoseconds(350), inside);
+      draft.connect(nvswitch, gpu(h, g), megabytes_per_second(125000), nanoseconds(350), inside);
     }
   }
   const std::string between =
       "DGX-2: a NIC of 100 Gbit/s for two GPUs, 2.6 us as in TE-CCL (SIGCOMM 2024)";
   for (std::int64_t h = 0; h < chassis && chassis == 2; ++h) {
     for (std::int64_t g = 1; g < kGpus; g += 2) {
-      draft.connect(gpu(h, g), gpu(1 - h, g - 1), kNic, microseconds(2.6), between);
+      draft.connect(gpu(h, g), gpu(1 - h, g - 1), kNic, nanoseconds(2600), between);
     }
   }
   return draft;

@@ -60,12 +60,8 @@ struct CatalogueDraft {
 /// Throws Error(usage) when a topology of this size is more than the catalogue makes.
 void check_catalogue_size(const CatalogueName& name, double nodes, double links);
 
-inline constexpr Bandwidth gigabytes_per_second(double value) {
-  return {static_cast<std::int64_t>(value * 1e9)};
-}
-inline constexpr Time microseconds(double value) {
-  return {static_cast<std::int64_t>(value * 1e6 + 0.5)};
-}
+inline constexpr Bandwidth megabytes_per_second(std::int64_t value) { return {value * 1'000'000}; }
+inline constexpr Time nanoseconds(std::int64_t value) { return {value * 1000}; }
 
 CatalogueDraft draft_dgx1(CatalogueName& name);
 CatalogueDraft draft_ndv2(CatalogueName& name);

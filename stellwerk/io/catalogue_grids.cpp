@@ -11,9 +11,9 @@ struct Wire {
   std::string source;
 
   explicit Wire(CatalogueName& name) {
-    const Bandwidth usual = gigabytes_per_second(50);
+    const Bandwidth usual = megabytes_per_second(50000);
     bandwidth = name.take_bandwidth("bandwidth", usual);
-    latency = name.take_time("latency", microseconds(0.7));
+    latency = name.take_time("latency", nanoseconds(700));
     source = name.family() + ": " + to_exact_string(bandwidth) + " (NVLink 2 or 3, two links, is " +
              to_exact_string(usual) + ") and " + to_exact_string(latency) +
              " (0.7us: NVLink in TACCL, NSDI 2023)";

@@ -10,8 +10,8 @@ CatalogueDraft draft_rail(CatalogueName& name) {
   const auto gpus = static_cast<std::size_t>(sizes[1]);
   const double count = static_cast<double>(boxes) * static_cast<double>(gpus);
   check_catalogue_size(name, count + static_cast<double>(boxes + gpus), 4 * count);
-  const Bandwidth nvlink = name.take_bandwidth("nvlink", gigabytes_per_second(450));
-  const Bandwidth nic = name.take_bandwidth("nic", gigabytes_per_second(50));
+  const Bandwidth nvlink = name.take_bandwidth("nvlink", megabytes_per_second(450000));
+  const Bandwidth nic = name.take_bandwidth("nic", megabytes_per_second(50000));
   const bool multicast = name.take_flag("multicast");
   const std::string in_box =
       "rail: " + to_exact_string(nvlink) +
@@ -40,14 +40,14 @@ CatalogueDraft draft_rail(CatalogueName& name) {
   const auto gpu = [&](std::size_t b, std::size_t g) { return NodeId(b * (gpus + 1) + g); };
   for (std::size_t b = 0; b < boxes; ++b) {
     for (std::size_t g = 0; g < gpus; ++g) {
-      draft.connect(gpu(b, g), box_switch[b], nvlink, microseconds(0.35), in_box);
-      draft.connect(box_switch[b], gpu(b, g), nvlink, microseconds(0.35), in_box);
+      draft.connect(gpu(b, g), box_switch[b], nvlink, nanoseconds(350), in_box);
+      draft.connect(box_switch[b], gpu(b, g), nvlink, nanoseconds(350), in_box);
     }
   }
   for (std::size_t g = 0; g < gpus; ++g) {
     for (std::size_t b = 0; b < boxes; ++b) {
-      draft.connect(gpu(b, g), rail_switch[g], nic, microseconds(1.3), on_rail);
-      draft.connect(rail_switch[g], gpu(b, g), nic, microseconds(1.3), on_rail);
+      draft.connect(gpu(b, g), rail_switch[g], nic, nanoseconds(1300), on_rail);
+      draft.connect(rail_switch[g], gpu(b, g), nic, nanoseconds(1300), on_rail);
     }
   }
   return draft;

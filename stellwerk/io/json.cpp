@@ -169,7 +169,7 @@ class Builder {
   std::vector<Value*> open_;  // the containers around the next value, outermost first
 };
 
-Document::Document(std::string_view text, std::string label) : label_(one_line(label)) {
+Document::Document(std::string_view text, const std::string& label) : label_(one_line(label)) {
   Builder builder(*this, text);
   nlohmann::json::sax_parse(text.begin(), text.end(), &builder);
 }

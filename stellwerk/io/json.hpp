@@ -41,7 +41,7 @@ inline constexpr std::size_t kMaxDepth = 64;
 class Document {
  public:
   /// `label` is what errors call the text: a file name.
-  Document(std::string_view text, std::string label);
+  Document(std::string_view text, const std::string& label);
   Document(const Document&) = delete;
   Document& operator=(const Document&) = delete;
 
