@@ -5,6 +5,8 @@
 #include "stellwerk/bound/bound.hpp"
 
 #include <algorithm>
+#include <utility>
+#include <vector>
 
 #include "stellwerk/bound/candidate_sets.hpp"
 #include "stellwerk/bound/chunk_cut.hpp"
@@ -74,9 +76,15 @@ Bound lower_bound_chunked(const Problem& problem, const Bound& any_chunking,
   Best best(any_chunking);
   const bound::ChunkCutSearch search(network, demand);
   search.search_ways(stop, best);
-  for (const auto& candidate : bound::candidate_sets(network, demand, stop)) {
-    if (stop.should_stop()) break;
-    search.search_set(candidate, best);
+  const auto sets = bound::candidate_sets(network, demand, stop);
+  std::vector<std::pair<Time, std::size_t>> order;
+  for (std::size_t k = 0; k < sets.size(); ++k) {
+    order.emplace_back(Time{} - search.transfer_time(sets[k]), k);
+  }
+  std::sort(order.begin(), order.end());
+  for (const auto& [transfer, k] : order) {
+    if (stop.should_stop() || search.exhausted()) break;
+    search.search_set(sets[k], best);
   }
   return best.bound();
 }

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "stellwerk/check/certificate.hpp"
-#include "stellwerk/io/topology_file.hpp"
+#include "stellwerk/io/catalogue.hpp"
 #include "tests/support/brute_force.hpp"
 
 namespace stellwerk {
@@ -77,7 +77,8 @@ struct Tally {
   int met = 0;  ///< the bound says that one epoch less is impossible
 };
 
-/// What is found is what the checker makes of the certificate, which shares no code with the search.
+/// What is found is what the checker makes of the certificate, which shares no code with the
+/// search.
 void expect_proven(const Bound& bound, const Problem& problem) {
   ASSERT_NE(bound.certificate.kind, Certificate::Kind::none);
   ASSERT_EQ(proven_by(bound.certificate, problem), bound.value)
@@ -162,6 +163,151 @@ TEST(LowerBound, HoldsForFinerChunks) {
     faster += 2 * lower_bound_chunked(problem, any).value > optimum->horizon * kEpoch;
   }
   EXPECT_GT(faster, 50);  // and whole chunks really are slower
+}
+
+struct Known {
+  const char* topology;
+  Collective collective;
+  std::int64_t size;
+  double microseconds;  ///< the prototype's flow-over-time bound, five digits
+};
+
+/// What a prototype's flows over time proved ("LB fluid" of its tables), which plans were seen to
+/// come within 1% of.
+TEST(LowerBound, ReachesKnownFluidBounds) {
+  constexpr Collective kGather = Collective::allgather, kToAll = Collective::alltoall;
+  const std::vector<Known> known = {
+      {"ndv2:2", kGather, 4'000, 4.16},
+      {"ndv2:2", kGather, 16'000, 4.34},
+      {"ndv2:2", kGather, 64'000, 5.64},
+      {"ndv2:2", kGather, 256'000, 12.94},
+      {"ndv2:2", kGather, 1'000'000, 42.7},
+      {"ndv2:2", kGather, 16'000'000, 642.7},
+      {"ndv2:2", kGather, 1'000'000'000, 40002.7},
+      {"ndv2:2", kToAll, 4'000, 4.28},
+      {"ndv2:2", kToAll, 16'000, 6.62},
+      {"ndv2:2", kToAll, 64'000, 21.78},
+      {"ndv2:2", kToAll, 1'000'000, 321.3},
+      {"ndv2:2", kToAll, 64'000'000, 20481.3},
+      {"ndv2:4", kGather, 4'000, 5.49},
+      {"ndv2:4", kGather, 16'000, 5.76},
+      {"ndv2:4", kGather, 64'000, 8.06},
+      {"ndv2:4", kGather, 1'000'000, 64},
+      {"ndv2:4", kGather, 1'000'000'000, 60004},
+      {"ndv2:4", kToAll, 4'000, 5.67},
+      {"ndv2:4", kToAll, 16'000, 10.28},
+      {"ndv2:4", kToAll, 64'000, 33.32},
+      {"ndv2:4", kToAll, 4'000'000, 1922.6},
+      {"dgx2:2", kGather, 4'000, 4.01},
+      {"dgx2:2", kGather, 64'000, 4.16},
+      {"dgx2:2", kGather, 256'000, 4.64},
+      {"dgx2:2", kGather, 1'000'000, 8.45},
+      {"dgx2:2", kGather, 4'000'000, 31.7},
+      {"dgx2:2", kGather, 1'000'000'000, 7750.7},
+      {"dgx2:2", kToAll, 4'000, 4.08},
+      {"dgx2:2", kToAll, 16'000, 4.32},
+      {"dgx2:2", kToAll, 64'000, 7.72},
+      {"dgx2:2", kToAll, 256'000, 23.08},
+      {"dgx2:2", kToAll, 1'000'000'000, 80002.6},
+  };
+  for (const Known& row : known) {
+    Topology topology = catalogue_topology(row.topology);
+    Job job;
+    job.name = "job";
+    job.collective = row.collective;
+    job.ranks = topology.gpus();
+    job.size = Bytes{row.size};
+    const Problem problem = make_problem(std::move(topology), {job});
+    const Bound bound = lower_bound(problem);
+    // Blocks are rounded up to bytes; the table to five digits.
+    EXPECT_NEAR(bound.value.seconds() * 1e6, row.microseconds, row.microseconds * 2e-5)
+        << row.topology << " " << to_string(row.collective) << " " << row.size;
+    expect_proven(bound, problem);
+  }
+}
+
+/// Best known plans of whole chunks that the bound for whole chunks meets: they are optimal.
+TEST(LowerBound, MeetsKnownPlansOfWholeChunks) {
+  const std::vector<Known> known = {
+      {"ndv2:2", Collective::allgather, 64'000, 5.96},
+      {"ndv2:2", Collective::allgather, 1'000'000, 46.45},
+      {"ndv2:2", Collective::allgather, 1'000'000'000, 43752.7},
+      {"ndv2:4", Collective::allgather, 64'000, 8.22},
+      {"ndv2:4", Collective::allgather, 1'000'000, 65.875},
+      {"ndv2:4", Collective::allgather, 1'000'000'000, 61879},
+      {"dgx2:2", Collective::alltoall, 1'000'000, 82.6},
+      {"dgx2:2", Collective::allgather, 1'000'000'000, 7750.7},
+  };
+  for (const Known& row : known) {
+    Topology topology = catalogue_topology(row.topology);
+    Job job;
+    job.name = "job";
+    job.collective = row.collective;
+    job.ranks = topology.gpus();
+    job.size = Bytes{row.size};
+    const Problem problem = make_problem(std::move(topology), {job});
+    const Bound bound = lower_bound_chunked(problem, lower_bound(problem));
+    EXPECT_NEAR(bound.value.seconds() * 1e6, row.microseconds, row.microseconds * 2e-5)
+        << row.topology << " " << to_string(row.collective) << " " << row.size;
+    expect_proven(bound, problem);
+  }
+}
+
+TEST(LowerBound, CountsReadyTimesOfSeveralJobs) {
+  Topology topology = catalogue_topology("ring:4");
+  Job early, late;
+  early.name = "early";
+  early.ranks = {NodeId(0), NodeId(1)};
+  early.size = Bytes{1'000'000};
+  late = early;
+  late.name = "late";
+  late.ranks = {NodeId(2), NodeId(3)};
+  late.start = Time{1'000'000'000};
+  const Problem both = make_problem(topology, {early, late});
+  const Problem one = make_problem(topology, {early});
+  const Bound bound = lower_bound(both);
+  expect_proven(bound, both);
+  EXPECT_EQ(bound.value, lower_bound(one).value + late.start);
+}
+
+TEST(LowerBound, GivesWhatItHasWhenStopped) {
+  Topology topology = catalogue_topology("rail:32x8");
+  Job job;
+  job.name = "a2a";
+  job.collective = Collective::alltoall;
+  job.ranks = topology.gpus();
+  job.size = Bytes{64'000'000};
+  const Problem problem = make_problem(std::move(topology), {job});
+  const Bound bound = lower_bound(problem, StopCondition(0.0));
+  expect_proven(bound, problem);
+}
+
+TEST(LowerBound, ProvesNothingWhereNothingCanMove) {
+  IdVector<NodeId, Node> nodes(2);
+  nodes[NodeId(0)].name = "a";
+  nodes[NodeId(1)].name = "b";
+  Topology topology("apart", "", std::move(nodes), {});
+  Job job;
+  job.name = "ag";
+  job.ranks = topology.gpus();
+  job.size = Bytes{1'000};
+  const Problem problem = make_problem(std::move(topology), {job});
+  const Bound bound = lower_bound(problem);
+  EXPECT_EQ(bound.value, Time{});
+  EXPECT_EQ(bound.certificate.kind, Certificate::Kind::none);
+  EXPECT_EQ(lower_bound_chunked(problem, bound).value, Time{});
+}
+
+TEST(Describe, NamesTheBottleneck) {
+  Topology topology = catalogue_topology("ndv2:2");
+  Job job;
+  job.name = "ag";
+  job.ranks = topology.gpus();
+  job.size = Bytes{1'000'000'000};
+  const Problem problem = make_problem(std::move(topology), {job});
+  const std::string text = describe(lower_bound(problem).certificate, problem);
+  EXPECT_NE(text.find("host h"), std::string::npos) << text;
+  EXPECT_NE(text.find("12.5 GB/s"), std::string::npos) << text;
 }
 
 }  // namespace

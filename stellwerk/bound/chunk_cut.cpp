@@ -3,10 +3,12 @@
 // through one after the other and cannot start before its tail has one. Idea: each entry link has
 // slots, the k-th of them over at a time that the releases of the chunks at its tail, its bandwidth
 // and the way that remains dictate; the bound is the N-th smallest slot of all entry links, if N
-// chunks must enter. Definition and proof: docs/certificates.md, "chunk_cut". Cost: entry links *
-// counted blocks * distinct bandwidths, with shortest paths from every source and to every target
-// computed once for each chunk size. Held to its word by chunk_cut_test.cpp (values by hand) and
-// bound_test.cpp (never above the optimum of an exhaustive search over whole-chunk schedules).
+// chunks must enter. Definition and proof: docs/certificates.md, "chunk_cut".
+// Cost: entry links * counted blocks * distinct bandwidths for each certificate; a large problem
+// tries the sets that ask for most bandwidth first and stops after a fixed amount of work. Besides,
+// shortest paths from every source and to every target computed once for each chunk size. Held to
+// its word by chunk_cut_test.cpp (values by hand) and bound_test.cpp (never above the optimum of an
+// exhaustive search over whole-chunk schedules).
 #include "stellwerk/bound/chunk_cut.hpp"
 
 #include <algorithm>
@@ -172,6 +174,8 @@ std::optional<Time> ChunkCutSearch::value(const Counted& count, const std::vecto
     for (const NodeId node : block.chunk->destinations) destination[node.index()] = true;
   }
 
+  work_ += static_cast<std::int64_t>(links.size() * blocks.size() * bandwidths.size());
+
   // To the nearest target.
   std::vector<const std::vector<std::int64_t>*> lasts;
   for (const NodeId node : count.wanting) {
@@ -242,11 +246,7 @@ std::optional<Time> ChunkCutSearch::value(const Counted& count, const std::vecto
 
 std::int64_t ChunkCutSearch::longest_way() const {
   if (longest_way_ >= 0) return longest_way_;
-  std::int64_t largest = 0;
-  for (const Block& block : demand_.blocks()) {
-    largest = std::max(largest, *std::max_element(block.sizes.begin(), block.sizes.end()));
-  }
-  const WholeChunkTimes& whole = times(largest);
+  const WholeChunkTimes& whole = times(demand_.largest_chunk());
   longest_way_ = 0;
   for (const NodeId target : demand_.wanting()) {
     const std::vector<std::int64_t>& to = whole.last(target);
@@ -341,29 +341,31 @@ std::vector<std::vector<NodeId>> ChunkCutSearch::far_targets(const std::vector<N
   return farthest_first(way);
 }
 
+Time ChunkCutSearch::transfer_time(const CandidateSet& candidate) const {
+  std::vector<Gate> gates;
+  for (const LinkId id : network_.entries(candidate.set)) {
+    gates.push_back({network_.topology().link(id).bandwidth.bytes_per_second, 0});
+  }
+  const Demand::Inflow inflow = demand_.inflow(candidate.set, candidate.target);
+  if (gates.empty() || inflow.blocks.empty()) return Time{};
+  std::int64_t bytes = 0;
+  for (const std::size_t i : inflow.blocks) bytes += demand_.block(i).bytes;
+  return least(std::move(gates), bytes).value_or(Time{});
+}
+
 void ChunkCutSearch::search_set(const CandidateSet& candidate, Best& best) const {
   const NodeSet& set = candidate.set;
   const std::vector<LinkId> links = network_.entries(set);
   if (links.empty()) return;
-  const BlockList entering = demand_.entering(set);
-  if (entering.empty()) return;
+  const Demand::Inflow inflow = demand_.inflow(set, candidate.target);
+  if (inflow.blocks.empty()) return;
   std::int64_t fastest = 0;
   for (const LinkId id : links) {
     fastest = std::max(fastest, network_.topology().link(id).bandwidth.bytes_per_second);
   }
-  NodeSet wants(network_.nodes(), false);
-  std::vector<std::int64_t> bytes(network_.nodes(), 0);
-  std::int64_t all_bytes = 0, largest = 0;
-  for (const std::size_t i : entering) {
-    const Block& block = demand_.block(i);
-    all_bytes += block.bytes;
-    largest = std::max(largest, *std::max_element(block.sizes.begin(), block.sizes.end()));
-    for (const NodeId node : block.chunk->destinations) {
-      if (!set[node.index()]) continue;
-      wants[node.index()] = true;
-      bytes[node.index()] += block.bytes;
-    }
-  }
+  std::int64_t all_bytes = 0;
+  for (const std::size_t i : inflow.blocks) all_bytes += demand_.block(i).bytes;
+  const std::int64_t largest = demand_.largest_chunk();
   NodeSet outside = set;
   outside.flip();
 
@@ -379,6 +381,7 @@ void ChunkCutSearch::search_set(const CandidateSet& candidate, Best& best) const
     }
   };
   const auto offer = [&](const Counted& count, const Certificate& certificate) {
+    if (exhausted()) return;
     offer_all_sources(count, certificate);
     for (std::vector<NodeId>& from : far_sources(count, links)) {
       Certificate from_far = certificate;
@@ -397,24 +400,24 @@ void ChunkCutSearch::search_set(const CandidateSet& candidate, Best& best) const
                                 Time{longest_way()} <=
                             best.value();
   };
-  const std::vector<NodeId> wanting = members(wants);
-  if (wanting.size() > 1 && !candidate.target && !hopeless(all_bytes)) {
-    offer({set, entering, wanting, outside}, base);
+  const std::vector<NodeId>& wanting = inflow.wanting;
+  if (wanting.size() > 1 && !hopeless(all_bytes)) {
+    offer({set, inflow.blocks, wanting, outside}, base);
     for (std::vector<NodeId>& to : far_targets(wanting, links, largest)) {
       Certificate to_far = base;
       to_far.to = std::move(to);
       offer(counted(to_far, demand_), to_far);
     }
   }
-  for (const NodeId node : wanting) {
-    if ((candidate.target && *candidate.target != node) || hopeless(bytes[node.index()])) continue;
+  for (std::size_t k = 0; k < wanting.size(); ++k) {
+    const NodeId node = wanting[k];
+    if (hopeless(inflow.bytes[k])) continue;
     BlockList blocks;
     const BlockList& wanted = demand_.wanted_by(node);
-    std::set_intersection(entering.begin(), entering.end(), wanted.begin(), wanted.end(),
+    std::set_intersection(inflow.blocks.begin(), inflow.blocks.end(), wanted.begin(), wanted.end(),
                           std::back_inserter(blocks));
-    Certificate certificate = base;
-    certificate.target = node;
-    offer({set, std::move(blocks), {node}, outside}, certificate);
+    base.target = node;
+    offer({set, std::move(blocks), {node}, outside}, base);
   }
 }
 

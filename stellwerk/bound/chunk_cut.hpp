@@ -26,6 +26,12 @@ class ChunkCutSearch {
   /// any target.
   void search_set(const CandidateSet& candidate, Best& best) const;
 
+  /// What the bandwidth into a set alone asks for: sets that ask for more are worth trying first.
+  Time transfer_time(const CandidateSet& candidate) const;
+
+  /// Has so much been computed that a large problem should leave it at that?
+  bool exhausted() const { return work_ > kMostWork; }
+
  private:
   const WholeChunkTimes& times(std::int64_t bytes) const;
   std::optional<Time> value(const Counted& count, const std::vector<LinkId>& links,
@@ -38,8 +44,11 @@ class ChunkCutSearch {
                                                const std::vector<LinkId>& links,
                                                std::int64_t bytes) const;
 
+  static constexpr std::int64_t kMostWork = 200'000'000;  // entry links * blocks * bandwidths
+
   const Network& network_;
   const Demand& demand_;
+  mutable std::int64_t work_ = 0;
   mutable std::map<std::int64_t, std::unique_ptr<WholeChunkTimes>> times_;
   mutable std::int64_t longest_way_ = -1;
 };

@@ -172,8 +172,9 @@ void search_wanting(const Trial& trial, const Certificate& base, std::int64_t by
   trial.best.offer(*value + ready, base);
 }
 
-void search_any_target(const Trial& trial, const Certificate& base, const BlockList& entering,
-                       const std::vector<NodeId>& wanting) {
+void search_any_target(const Trial& trial, const Certificate& base, const Demand::Inflow& inflow) {
+  const BlockList& entering = inflow.blocks;
+  const std::vector<NodeId>& wanting = inflow.wanting;
   search_wanting(trial, base, total_bytes(entering, trial.demand), wanting,
                  [&] { return entering; });
   if (!trial.latency_bound) return;
@@ -217,35 +218,21 @@ void search_set(const NodeSet& set, std::optional<NodeId> target, const Network&
                 const Demand& demand, std::optional<Time> latency_bound, Best& best) {
   const std::vector<LinkId> links = network.entries(set);
   if (links.empty()) return;
-  const BlockList entering = demand.entering(set);
-  if (entering.empty()) return;
+  const Demand::Inflow inflow = demand.inflow(set, target);
+  if (inflow.blocks.empty()) return;
   const Trial trial{set, links, network, demand, best, latency_bound};
   Certificate base;
   base.kind = Certificate::Kind::cut;
   base.set = members(set);
-
-  std::vector<NodeId> wanting;  // nodes of the set for which something enters
-  std::vector<std::int64_t> bytes(network.nodes(), 0);
-  for (const std::size_t i : entering) {
-    const Block& block = demand.block(i);
-    for (const NodeId node : block.chunk->destinations) {
-      if (!set[node.index()]) continue;
-      if (bytes[node.index()] == 0) wanting.push_back(node);
-      bytes[node.index()] += block.bytes;
-    }
-  }
-  std::sort(wanting.begin(), wanting.end());
-  if (wanting.size() > 1 && !target) search_any_target(trial, base, entering, wanting);
-
-  for (const NodeId node : wanting) {
-    if (target && *target != node) continue;
-    Certificate certificate = base;
-    certificate.target = node;
-    search_wanting(trial, certificate, bytes[node.index()], {node}, [&] {
+  if (inflow.wanting.size() > 1) search_any_target(trial, base, inflow);
+  for (std::size_t k = 0; k < inflow.wanting.size(); ++k) {
+    const NodeId node = inflow.wanting[k];
+    base.target = node;
+    search_wanting(trial, base, inflow.bytes[k], {node}, [&] {
       BlockList blocks;
       const BlockList& wanted = demand.wanted_by(node);
-      std::set_intersection(entering.begin(), entering.end(), wanted.begin(), wanted.end(),
-                            std::back_inserter(blocks));
+      std::set_intersection(inflow.blocks.begin(), inflow.blocks.end(), wanted.begin(),
+                            wanted.end(), std::back_inserter(blocks));
       return blocks;
     });
   }

@@ -24,6 +24,7 @@ Demand::Demand(const Problem& problem)
       blocks_.push_back({&chunk, id, 0, {}});
     }
     blocks_.back().bytes += chunk.bytes.value;
+    largest_chunk_ = std::max(largest_chunk_, chunk.bytes.value);
     blocks_.back().sizes.push_back(chunk.bytes.value);
   }
   for (std::size_t i = 0; i < blocks_.size(); ++i) {
@@ -49,7 +50,14 @@ bool Demand::must_enter(const Block& block, const NodeSet& set) {
                       [&](NodeId node) { return set[node.index()]; });
 }
 
-BlockList Demand::entering(const NodeSet& set) const {
+BlockList Demand::entering(const NodeSet& set, std::optional<NodeId> target) const {
+  BlockList result;
+  if (target) {
+    for (const std::size_t i : wanted_by(*target)) {
+      if (must_enter(blocks_[i], set)) result.push_back(i);
+    }
+    return result;
+  }
   // Look through what is wanted inside or through what is held outside, whichever is less.
   std::size_t inside = 0, outside = 0;
   for (std::size_t v = 0; v < set.size(); ++v) {
@@ -60,23 +68,58 @@ BlockList Demand::entering(const NodeSet& set) const {
     }
   }
   const bool look_inside = inside <= outside;
-  BlockList candidates;
-  candidates.reserve(std::min(inside, outside));
+  std::vector<bool> seen(blocks_.size(), false);
   for (std::size_t v = 0; v < set.size(); ++v) {
     if (set[v] != look_inside) continue;
-    const BlockList& list = look_inside ? wanted_[v] : held_[v];
-    candidates.insert(candidates.end(), list.begin(), list.end());
+    for (const std::size_t i : look_inside ? wanted_[v] : held_[v]) {
+      if (seen[i]) continue;
+      seen[i] = true;
+      const Block& block = blocks_[i];
+      if (!must_enter(block, set)) continue;
+      const std::vector<NodeId>& destinations = block.chunk->destinations;
+      if (look_inside || std::any_of(destinations.begin(), destinations.end(),
+                                     [&](NodeId node) { return set[node.index()]; })) {
+        result.push_back(i);
+      }
+    }
   }
-  std::sort(candidates.begin(), candidates.end());
-  candidates.erase(std::unique(candidates.begin(), candidates.end()), candidates.end());
-  std::erase_if(candidates, [&](std::size_t i) {
-    const Block& block = blocks_[i];
-    if (!must_enter(block, set)) return true;
-    return !look_inside &&
-           std::none_of(block.chunk->destinations.begin(), block.chunk->destinations.end(),
-                        [&](NodeId node) { return set[node.index()]; });
-  });
-  return candidates;
+  std::sort(result.begin(), result.end());
+  return result;
+}
+
+Demand::Inflow Demand::inflow(const NodeSet& set, std::optional<NodeId> target) const {
+  Inflow result;
+  result.blocks = entering(set, target);
+  if (result.blocks.empty()) return result;
+  std::vector<std::int64_t> bytes(nodes(), 0);
+  if (target) {
+    for (const std::size_t i : result.blocks) bytes[target->index()] += blocks_[i].bytes;
+  } else {
+    // By wanting node or by block, whichever is less to look at.
+    std::size_t by_node = 0, by_block = 0;
+    for (std::size_t v = 0; v < set.size(); ++v) by_node += set[v] ? wanted_[v].size() : 0;
+    for (const std::size_t i : result.blocks) by_block += blocks_[i].chunk->destinations.size();
+    if (by_node < by_block) {
+      std::vector<bool> enters(blocks_.size(), false);
+      for (const std::size_t i : result.blocks) enters[i] = true;
+      for (std::size_t v = 0; v < set.size(); ++v) {
+        if (!set[v]) continue;
+        for (const std::size_t i : wanted_[v]) bytes[v] += enters[i] ? blocks_[i].bytes : 0;
+      }
+    } else {
+      for (const std::size_t i : result.blocks) {
+        for (const NodeId node : blocks_[i].chunk->destinations) {
+          if (set[node.index()]) bytes[node.index()] += blocks_[i].bytes;
+        }
+      }
+    }
+  }
+  for (std::size_t v = 0; v < bytes.size(); ++v) {
+    if (bytes[v] == 0) continue;
+    result.wanting.push_back(NodeId(v));
+    result.bytes.push_back(bytes[v]);
+  }
+  return result;
 }
 
 }  // namespace stellwerk::bound

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "stellwerk/bound/network.hpp"
@@ -42,19 +43,32 @@ class Demand {
 
   /// The latest ready time of all chunks.
   Time latest_ready() const { return latest_ready_; }
+  /// Bytes of the largest chunk.
+  std::int64_t largest_chunk() const { return largest_chunk_; }
 
   /// Must the block enter `set` if a node of it wants it? Data: no origin in the set; a sum: some
   /// contributor outside.
   static bool must_enter(const Block& block, const NodeSet& set);
 
-  /// The blocks that some node of `set` wants and that must enter it, ascending.
-  BlockList entering(const NodeSet& set) const;
+  /// The blocks that some node of `set` (or `target`, which is one of them) wants and that must
+  /// enter it, ascending.
+  BlockList entering(const NodeSet& set, std::optional<NodeId> target = {}) const;
+
+  /// What must enter a set for each node of it.
+  struct Inflow {
+    BlockList blocks;  ///< entering(set, target)
+    std::vector<NodeId>
+        wanting;  ///< nodes of the set that want some of them (or only the target), ascending
+    std::vector<std::int64_t> bytes;  ///< how much each of them wants
+  };
+  Inflow inflow(const NodeSet& set, std::optional<NodeId> target) const;
 
  private:
   std::vector<Block> blocks_;
   std::vector<BlockList> wanted_, held_;
   std::vector<NodeId> wanting_;
   Time latest_ready_;
+  std::int64_t largest_chunk_ = 0;
 };
 
 }  // namespace stellwerk::bound

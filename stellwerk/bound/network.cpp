@@ -33,6 +33,7 @@ Network::Network(const Topology& topology)
   digraph_ = graph::Digraph(static_cast<int>(topology.nodes().size()), std::move(arcs));
   std::sort(bandwidths_.begin(), bandwidths_.end());
   bandwidths_.erase(std::unique(bandwidths_.begin(), bandwidths_.end()), bandwidths_.end());
+  if (bandwidths_.empty()) bandwidths_.push_back(1);  // so that there is a layer to keep times in
 }
 
 const std::vector<std::int64_t>& Network::from(NodeId node) const {
