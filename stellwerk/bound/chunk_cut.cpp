@@ -174,7 +174,8 @@ std::optional<Time> ChunkCutSearch::value(const Counted& count, const std::vecto
     for (const NodeId node : block.chunk->destinations) destination[node.index()] = true;
   }
 
-  work_ += static_cast<std::int64_t>(links.size() * blocks.size() * bandwidths.size());
+  work_ += static_cast<std::int64_t>(n + links.size() * bandwidths.size() *
+                                             (blocks.size() + count.wanting.size()));
 
   // To the nearest target.
   std::vector<const std::vector<std::int64_t>*> lasts;
@@ -372,6 +373,13 @@ void ChunkCutSearch::search_set(const CandidateSet& candidate, Best& best) const
   Certificate base;
   base.kind = Certificate::Kind::chunk_cut;
   base.set = members(set);
+  const auto count_again = [&](const Certificate& certificate) {
+    Counted count = counted(certificate, demand_);
+    for (const std::size_t i : count.blocks) {
+      work_ += static_cast<std::int64_t>(demand_.block(i).chunk->destinations.size());
+    }
+    return count;
+  };
   const auto offer_all_sources = [&](const Counted& count, const Certificate& certificate) {
     best.offer(value(count, links, 0), certificate);
     for (const auto& [size, chunk] : size_thresholds(count.blocks, demand_)) {
@@ -386,7 +394,7 @@ void ChunkCutSearch::search_set(const CandidateSet& candidate, Best& best) const
     for (std::vector<NodeId>& from : far_sources(count, links)) {
       Certificate from_far = certificate;
       from_far.from = std::move(from);
-      offer_all_sources(counted(from_far, demand_), from_far);
+      offer_all_sources(count_again(from_far), from_far);
     }
   };
   // Worth a look only if the bandwidth term, one more chunk and the longest way together might do.
@@ -406,11 +414,12 @@ void ChunkCutSearch::search_set(const CandidateSet& candidate, Best& best) const
     for (std::vector<NodeId>& to : far_targets(wanting, links, largest)) {
       Certificate to_far = base;
       to_far.to = std::move(to);
-      offer(counted(to_far, demand_), to_far);
+      offer(count_again(to_far), to_far);
     }
   }
   for (std::size_t k = 0; k < wanting.size(); ++k) {
     const NodeId node = wanting[k];
+    if (exhausted()) return;
     if (hopeless(inflow.bytes[k])) continue;
     BlockList blocks;
     const BlockList& wanted = demand_.wanted_by(node);

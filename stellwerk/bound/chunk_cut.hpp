@@ -44,7 +44,8 @@ class ChunkCutSearch {
                                                const std::vector<LinkId>& links,
                                                std::int64_t bytes) const;
 
-  static constexpr std::int64_t kMostWork = 200'000'000;  // entry links * blocks * bandwidths
+  static constexpr std::int64_t kMostWork =
+      60'000'000;  // nodes + entry links * blocks * bandwidths
 
   const Network& network_;
   const Demand& demand_;
