@@ -76,9 +76,9 @@ void declare(Arguments& arguments, PlannerOptions& options) {
   arguments.flag({"--no-copy", "", "milp, lp: no node sends a chunk on more than once",
                   "--planner milp --no-copy"},
                  options.no_copy);
-  arguments.flag(
-      {"--no-store", "", "milp, lp: a node that forwards does so at once", "--planner milp --no-store"},
-      options.no_store);
+  arguments.flag({"--no-store", "", "milp, lp: a node that forwards does so at once",
+                  "--planner milp --no-store"},
+                 options.no_store);
   arguments.value(
       {"--write-model", "FILE", "milp, lp: write the model for other solvers (.mps or .lp)",
        "--planner milp --write-model model.mps"},

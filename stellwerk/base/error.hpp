@@ -11,8 +11,8 @@ enum class ErrorCode {
   verification_failed = 1,  ///< a plan breaks a rule of the model
   usage = 2,                ///< the command line
   unreadable_input = 3,     ///< a file is unreadable, malformed or contradicts itself
-  unsolved = 4,             ///< well-formed, but no plan: disconnected, unsupported, or a limit came first
-  internal = 5,             ///< a bug
+  unsolved = 4,  ///< well-formed, but no plan: disconnected, unsupported, or a limit came first
+  internal = 5,  ///< a bug
 };
 
 /// An error for the user. The message is one line; it names the file, the place and the remedy.

@@ -10,9 +10,9 @@ namespace stellwerk {
 
 /// One report of a running planner.
 struct ProgressReport {
-  std::string stage;               ///< what is being done: "milp, 34 epochs"
-  std::optional<Time> incumbent;   ///< transfer time of the best plan so far
-  std::optional<Time> bound;       ///< proven lower bound so far
+  std::string stage;              ///< what is being done: "milp, 34 epochs"
+  std::optional<Time> incumbent;  ///< transfer time of the best plan so far
+  std::optional<Time> bound;      ///< proven lower bound so far
 };
 
 /// The sink; the default one drops everything. Implementations must be cheap and must not throw.

@@ -26,12 +26,12 @@ constexpr std::int64_t kK = 1000, kM = kK * 1000, kG = kM * 1000, kT = kG * 1000
 constexpr std::array kTimeUnits = {Unit{"ps", 1}, Unit{"ns", kK}, Unit{"us", kM}, Unit{"ms", kG},
                                    Unit{"s", kT}};
 constexpr std::array kByteUnits = {
-    Unit{"B", 1},    Unit{"KB", kK},   Unit{"kB", kK},   Unit{"MB", kM},   Unit{"GB", kG},
-    Unit{"TB", kT},  Unit{"KiB", kKi}, Unit{"MiB", kMi}, Unit{"GiB", kGi}, Unit{"TiB", kTi},
-    Unit{"K", kKi},  Unit{"k", kKi},   Unit{"M", kMi},   Unit{"G", kGi},   Unit{"T", kTi}};
+    Unit{"B", 1},   Unit{"KB", kK},   Unit{"kB", kK},   Unit{"MB", kM},   Unit{"GB", kG},
+    Unit{"TB", kT}, Unit{"KiB", kKi}, Unit{"MiB", kMi}, Unit{"GiB", kGi}, Unit{"TiB", kTi},
+    Unit{"K", kKi}, Unit{"k", kKi},   Unit{"M", kMi},   Unit{"G", kGi},   Unit{"T", kTi}};
 constexpr std::array kBandwidthUnits = {
-    Unit{"B/s", 1},     Unit{"KB/s", kK},   Unit{"MB/s", kM},    Unit{"GB/s", kG},
-    Unit{"TB/s", kT},   Unit{"KiB/s", kKi}, Unit{"MiB/s", kMi},  Unit{"GiB/s", kGi},
+    Unit{"B/s", 1},     Unit{"KB/s", kK},    Unit{"MB/s", kM},    Unit{"GB/s", kG},
+    Unit{"TB/s", kT},   Unit{"KiB/s", kKi},  Unit{"MiB/s", kMi},  Unit{"GiB/s", kGi},
     Unit{"bps", 1, 8},  Unit{"Kbps", kK, 8}, Unit{"Mbps", kM, 8}, Unit{"Gbps", kG, 8},
     Unit{"Tbps", kT, 8}};
 
@@ -58,7 +58,8 @@ Decimal parse_decimal(std::string_view what, std::string_view text, std::string_
       point = true;
     } else if (std::isdigit(static_cast<unsigned char>(c)) != 0) {
       any = true;
-      if (result.digits > static_cast<Wide>(kMaxInt64) * 1000) refuse(what, text, "the number is too large");
+      if (result.digits > static_cast<Wide>(kMaxInt64) * 1000)
+        refuse(what, text, "the number is too large");
       result.digits = result.digits * 10 + static_cast<Wide>(c - '0');
       if (point) ++result.decimals;
     } else {
@@ -74,8 +75,9 @@ Decimal parse_decimal(std::string_view what, std::string_view text, std::string_
 enum class Rounding { nearest, exact };
 
 template <std::size_t N>
-std::int64_t parse_quantity(std::string_view what, std::string_view text, const std::array<Unit, N>& units,
-                            bool unit_required, Rounding rounding, std::string_view remedy) {
+std::int64_t parse_quantity(std::string_view what, std::string_view text,
+                            const std::array<Unit, N>& units, bool unit_required, Rounding rounding,
+                            std::string_view remedy) {
   const Decimal number = parse_decimal(what, text, remedy);
   Unit unit{"", 1};
   if (number.rest.empty()) {
@@ -115,14 +117,15 @@ std::string humanise(std::int64_t value, const std::array<Unit, N>& units) {
     if (in(candidate) >= 0.999995) unit = &candidate;  // what five digits round up to 1
   }
   std::array<char, 64> buffer{};
-  std::snprintf(buffer.data(), buffer.size(), in(*unit) < 99999.5 ? "%.5g %s" : "%.0f %s", in(*unit),
-                std::string(unit->name).c_str());
+  std::snprintf(buffer.data(), buffer.size(), in(*unit) < 99999.5 ? "%.5g %s" : "%.0f %s",
+                in(*unit), std::string(unit->name).c_str());
   return buffer.data();
 }
 
-constexpr std::array kHumanBytes = {Unit{"B", 1}, Unit{"KB", kK}, Unit{"MB", kM}, Unit{"GB", kG}, Unit{"TB", kT}};
-constexpr std::array kHumanBandwidth = {Unit{"B/s", 1}, Unit{"KB/s", kK}, Unit{"MB/s", kM}, Unit{"GB/s", kG},
-                                        Unit{"TB/s", kT}};
+constexpr std::array kHumanBytes = {Unit{"B", 1}, Unit{"KB", kK}, Unit{"MB", kM}, Unit{"GB", kG},
+                                    Unit{"TB", kT}};
+constexpr std::array kHumanBandwidth = {Unit{"B/s", 1}, Unit{"KB/s", kK}, Unit{"MB/s", kM},
+                                        Unit{"GB/s", kG}, Unit{"TB/s", kT}};
 
 /// `value` in the largest unit that needs at most three decimals: exact and short.
 template <std::size_t N>
@@ -150,14 +153,16 @@ std::string exact(std::int64_t value, const std::array<Unit, N>& units) {
 }  // namespace
 
 Time transmission_time(Bytes amount, Bandwidth rate) {
-  if (rate.bytes_per_second <= 0) throw Error(ErrorCode::internal, "transmission at a rate that is not positive");
+  if (rate.bytes_per_second <= 0)
+    throw Error(ErrorCode::internal, "transmission at a rate that is not positive");
   const Wide numerator = static_cast<Wide>(amount.value) * static_cast<Wide>(kT);
   const Wide divisor = static_cast<Wide>(rate.bytes_per_second);
   const Wide result = (numerator + divisor - 1) / divisor;
   if (result > static_cast<Wide>(kMaxInt64 / 4)) {
-    throw Error(ErrorCode::unreadable_input, "sending " + to_string(amount) + " at " + to_string(rate) +
-                                                 " takes longer than can be counted: raise the bandwidth or lower "
-                                                 "the size");
+    throw Error(ErrorCode::unreadable_input,
+                "sending " + to_string(amount) + " at " + to_string(rate) +
+                    " takes longer than can be counted: raise the bandwidth or lower "
+                    "the size");
   }
   return {static_cast<std::int64_t>(result)};
 }
@@ -169,12 +174,14 @@ Time parse_time(std::string_view text, bool unit_required) {
 
 Bytes parse_bytes(std::string_view text) {
   return {parse_quantity("size", text, kByteUnits, false, Rounding::exact,
-                         "write bytes, or a number and a unit: KB, MB, GB (decimal), KiB, MiB, GiB or K, M, G (binary)")};
+                         "write bytes, or a number and a unit: KB, MB, GB (decimal), KiB, MiB, GiB "
+                         "or K, M, G (binary)")};
 }
 
 Bandwidth parse_bandwidth(std::string_view text) {
-  const Bandwidth result = {parse_quantity("bandwidth", text, kBandwidthUnits, false, Rounding::nearest,
-                                           "write bytes per second, or a number and a unit, as in 50GB/s or 400Gbps")};
+  const Bandwidth result = {
+      parse_quantity("bandwidth", text, kBandwidthUnits, false, Rounding::nearest,
+                     "write bytes per second, or a number and a unit, as in 50GB/s or 400Gbps")};
   if (result.bytes_per_second <= 0) refuse("bandwidth", text, "it must be positive");
   return result;
 }
@@ -184,10 +191,14 @@ std::string to_string(Time time) {
   return humanise(time.ps, kTimeUnits);
 }
 std::string to_string(Bytes bytes) { return humanise(bytes.value, kHumanBytes); }
-std::string to_string(Bandwidth bandwidth) { return humanise(bandwidth.bytes_per_second, kHumanBandwidth); }
+std::string to_string(Bandwidth bandwidth) {
+  return humanise(bandwidth.bytes_per_second, kHumanBandwidth);
+}
 
 std::string to_exact_string(Time time) { return exact(time.ps, kTimeUnits); }
 std::string to_exact_string(Bytes bytes) { return exact(bytes.value, kHumanBytes); }
-std::string to_exact_string(Bandwidth bandwidth) { return exact(bandwidth.bytes_per_second, kHumanBandwidth); }
+std::string to_exact_string(Bandwidth bandwidth) {
+  return exact(bandwidth.bytes_per_second, kHumanBandwidth);
+}
 
 }  // namespace stellwerk

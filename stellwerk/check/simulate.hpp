@@ -15,13 +15,14 @@ struct SimulateOptions {
 };
 
 struct Simulation {
-  Schedule sends;                ///< in the order of the input, with new starts (and rates)
+  Schedule sends;  ///< in the order of the input, with new starts (and rates)
   Time transfer_time;
   std::vector<Time> job_finish;  ///< one a job
 };
 
 /// Precondition: `sends` is valid for `problem` (verify_sends), except that starts may be nominal as long as the order
 /// they imply is causal. With the problem's own network no send is later than in the input.
-Simulation simulate(const Problem& problem, const Schedule& sends, const SimulateOptions& options = {});
+Simulation simulate(const Problem& problem, const Schedule& sends,
+                    const SimulateOptions& options = {});
 
 }  // namespace stellwerk

@@ -12,12 +12,12 @@ namespace stellwerk {
 struct Chunk {
   JobId job;
   Bytes bytes;
-  std::vector<NodeId> origins;        ///< who holds it at `ready`; empty for a reduction
-  std::vector<NodeId> destinations;   ///< who must hold it (the full sum, for a reduction)
+  std::vector<NodeId> origins;       ///< who holds it at `ready`; empty for a reduction
+  std::vector<NodeId> destinations;  ///< who must hold it (the full sum, for a reduction)
   Time ready;
-  NodeId owner;                       ///< the origin, or the rank whose block the chunk is
-  std::vector<NodeId> contributors;   ///< a reduction: each holds its own addend at `ready`
-  std::int64_t slot = 0;              ///< position in the buffer: see make_problem
+  NodeId owner;                      ///< the origin, or the rank whose block the chunk is
+  std::vector<NodeId> contributors;  ///< a reduction: each holds its own addend at `ready`
+  std::int64_t slot = 0;             ///< position in the buffer: see make_problem
 
   bool is_reduction() const { return !contributors.empty(); }
   friend bool operator==(const Chunk&, const Chunk&) = default;

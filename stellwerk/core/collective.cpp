@@ -10,16 +10,23 @@ namespace {
 
 using C = Collective;
 constexpr std::array kRows = {
-    CollectiveRow{C::allgather, "allgather", false, false, false, "every rank gets every rank's block"},
-    CollectiveRow{C::reducescatter, "reducescatter", true, false, false, "rank i gets the sum of all blocks i"},
-    CollectiveRow{C::allreduce, "allreduce", true, false, false, "every rank gets the sum of all buffers"},
-    CollectiveRow{C::alltoall, "alltoall", false, false, false, "every ordered pair exchanges a block"},
-    CollectiveRow{C::alltoallv, "alltoallv", false, false, false, "as alltoall, sizes from a matrix"},
-    CollectiveRow{C::broadcast, "broadcast", false, true, true, "every rank gets the root's buffer"},
+    CollectiveRow{C::allgather, "allgather", false, false, false,
+                  "every rank gets every rank's block"},
+    CollectiveRow{C::reducescatter, "reducescatter", true, false, false,
+                  "rank i gets the sum of all blocks i"},
+    CollectiveRow{C::allreduce, "allreduce", true, false, false,
+                  "every rank gets the sum of all buffers"},
+    CollectiveRow{C::alltoall, "alltoall", false, false, false,
+                  "every ordered pair exchanges a block"},
+    CollectiveRow{C::alltoallv, "alltoallv", false, false, false,
+                  "as alltoall, sizes from a matrix"},
+    CollectiveRow{C::broadcast, "broadcast", false, true, true,
+                  "every rank gets the root's buffer"},
     CollectiveRow{C::reduce, "reduce", true, true, true, "the root gets the sum of all buffers"},
     CollectiveRow{C::gather, "gather", false, true, false, "the root gets every rank's block"},
     CollectiveRow{C::scatter, "scatter", false, true, false, "rank i gets block i of the root"},
-    CollectiveRow{C::sendrecv, "sendrecv", false, false, true, "rank i sends its buffer to rank i+1 mod n"},
+    CollectiveRow{C::sendrecv, "sendrecv", false, false, true,
+                  "rank i sends its buffer to rank i+1 mod n"},
     CollectiveRow{C::custom, "custom", false, false, false, "explicit chunks from a jobs file"},
 };
 
@@ -27,7 +34,9 @@ constexpr std::array kRows = {
 
 std::span<const CollectiveRow> collectives() { return kRows; }
 
-const CollectiveRow& row(Collective collective) { return kRows[static_cast<std::size_t>(collective)]; }
+const CollectiveRow& row(Collective collective) {
+  return kRows[static_cast<std::size_t>(collective)];
+}
 
 std::string_view to_string(Collective collective) { return row(collective).name; }
 
@@ -37,7 +46,8 @@ Collective parse_collective(std::string_view name) {
     if (candidate.name == name) return candidate.collective;
     names += (names.empty() ? "" : ", ") + std::string(candidate.name);
   }
-  throw Error(ErrorCode::usage, "'" + std::string(name) + "' is not a collective: choose one of " + names);
+  throw Error(ErrorCode::usage,
+              "'" + std::string(name) + "' is not a collective: choose one of " + names);
 }
 
 double busbw_factor(Collective collective, std::size_t ranks) {

@@ -25,9 +25,9 @@ enum class Collective : std::uint8_t {
 struct CollectiveRow {
   Collective collective;
   std::string_view name;
-  bool reduction;       ///< chunks have contributors
-  bool rooted;          ///< `root` matters
-  bool whole_buffer;    ///< the block is the whole buffer (S), not S / n
+  bool reduction;     ///< chunks have contributors
+  bool rooted;        ///< `root` matters
+  bool whole_buffer;  ///< the block is the whole buffer (S), not S / n
   std::string_view summary;
 };
 

@@ -34,7 +34,8 @@ Bytes block_bytes(const Job& job) {
 Bytes effective_size(const Job& job) {
   if (job.collective == Collective::alltoallv) {
     const auto [rows, columns] = sums(job);
-    return std::max(*std::max_element(rows.begin(), rows.end()), *std::max_element(columns.begin(), columns.end()));
+    return std::max(*std::max_element(rows.begin(), rows.end()),
+                    *std::max_element(columns.begin(), columns.end()));
   }
   if (job.collective == Collective::custom) {
     Bytes total;

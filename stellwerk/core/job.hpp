@@ -13,10 +13,10 @@ namespace stellwerk {
 /// One chunk of a `custom` job, as the user wrote it.
 struct CustomChunk {
   Bytes bytes;
-  std::vector<NodeId> origins;        ///< empty for a reduction
+  std::vector<NodeId> origins;  ///< empty for a reduction
   std::vector<NodeId> destinations;
-  Time ready;                         ///< not before the job's start either
-  std::vector<NodeId> contributors;   ///< not empty for a reduction
+  Time ready;                        ///< not before the job's start either
+  std::vector<NodeId> contributors;  ///< not empty for a reduction
 
   friend bool operator==(const CustomChunk&, const CustomChunk&) = default;
 };
@@ -24,14 +24,14 @@ struct CustomChunk {
 struct Job {
   std::string name;
   Collective collective = Collective::allgather;
-  std::vector<NodeId> ranks;              ///< rank i is ranks[i]; GPUs, each at most once
-  Bytes size;                             ///< S, the larger side of the collective (nccl-tests)
-  int chunks = 1;                         ///< every block is cut into this many (custom: as listed)
-  bool auto_chunks = false;               ///< the planner chooses `chunks`
-  int root = 0;                           ///< a position in `ranks`, for rooted collectives
-  Time start;                             ///< release
+  std::vector<NodeId> ranks;  ///< rank i is ranks[i]; GPUs, each at most once
+  Bytes size;                 ///< S, the larger side of the collective (nccl-tests)
+  int chunks = 1;             ///< every block is cut into this many (custom: as listed)
+  bool auto_chunks = false;   ///< the planner chooses `chunks`
+  int root = 0;               ///< a position in `ranks`, for rooted collectives
+  Time start;                 ///< release
   std::int64_t weight = 1;
-  std::vector<std::vector<Bytes>> matrix; ///< alltoallv: matrix[i][j] goes from rank i to rank j
+  std::vector<std::vector<Bytes>> matrix;  ///< alltoallv: matrix[i][j] goes from rank i to rank j
   std::vector<CustomChunk> custom;
 
   friend bool operator==(const Job&, const Job&) = default;

@@ -62,15 +62,18 @@ Demand demand_of(const Job& job) {
   return result;
 }
 
-void check_nodes(const Topology& topology, const Job& job, const std::vector<NodeId>& nodes, const std::string& what) {
+void check_nodes(const Topology& topology, const Job& job, const std::vector<NodeId>& nodes,
+                 const std::string& what) {
   std::unordered_set<NodeId> seen;
   for (const NodeId id : nodes) {
     if (!id.valid() || id.index() >= topology.nodes().size()) {
-      refuse(job, what + ": there is no node " + std::to_string(id.value) + " in topology '" + topology.name() + "'");
+      refuse(job, what + ": there is no node " + std::to_string(id.value) + " in topology '" +
+                      topology.name() + "'");
     }
     const Node& node = topology.node(id);
     if (node.kind != NodeKind::gpu) {
-      refuse(job, what + ": '" + node.name + "' is a " + to_string(node.kind) + ", only GPUs can take part");
+      refuse(job, what + ": '" + node.name + "' is a " + to_string(node.kind) +
+                      ", only GPUs can take part");
     }
     if (!seen.insert(id).second) refuse(job, what + ": '" + node.name + "' is listed twice");
   }
@@ -107,17 +110,19 @@ void check_custom(const Topology& topology, const Job& job) {
 void check_matrix(const Job& job) {
   const std::size_t n = job.ranks.size();
   if (job.matrix.size() != n) {
-    refuse(job, "bytes has " + std::to_string(job.matrix.size()) + " rows, but the job has " + std::to_string(n) +
-                    " ranks");
+    refuse(job, "bytes has " + std::to_string(job.matrix.size()) + " rows, but the job has " +
+                    std::to_string(n) + " ranks");
   }
   bool any = false;
   for (std::size_t i = 0; i < n; ++i) {
     if (job.matrix[i].size() != n) {
-      refuse(job, "row " + std::to_string(i) + " of bytes has " + std::to_string(job.matrix[i].size()) +
-                      " entries, but the job has " + std::to_string(n) + " ranks");
+      refuse(job, "row " + std::to_string(i) + " of bytes has " +
+                      std::to_string(job.matrix[i].size()) + " entries, but the job has " +
+                      std::to_string(n) + " ranks");
     }
     for (std::size_t j = 0; j < n; ++j) {
-      if (job.matrix[i][j].value < 0) refuse(job, "bytes[" + std::to_string(i) + "][" + std::to_string(j) + "] is negative");
+      if (job.matrix[i][j].value < 0)
+        refuse(job, "bytes[" + std::to_string(i) + "][" + std::to_string(j) + "] is negative");
       any = any || (i != j && job.matrix[i][j].value > 0);
     }
   }
@@ -156,13 +161,15 @@ void check_job(const Topology& topology, const Job& job) {
   }
   check_nodes(topology, job, job.ranks, "ranks");
   if (job.ranks.size() < 2 && job.collective != Collective::custom) {
-    refuse(job, "a collective needs at least two ranks, " + std::to_string(job.ranks.size()) + " given");
+    refuse(job,
+           "a collective needs at least two ranks, " + std::to_string(job.ranks.size()) + " given");
   }
   if (job.start.ps < 0) refuse(job, "start is negative");
   if (job.start > kLatest) refuse(job, "a start after more than 10^6 s is surely a wrong unit");
   if (job.weight < 1) refuse(job, "weight must be at least 1");
   if (job.chunks < 1) refuse(job, "chunks must be at least 1");
-  if (job.root < 0 || static_cast<std::size_t>(job.root) >= std::max<std::size_t>(job.ranks.size(), 1)) {
+  if (job.root < 0 ||
+      static_cast<std::size_t>(job.root) >= std::max<std::size_t>(job.ranks.size(), 1)) {
     refuse(job, "root " + std::to_string(job.root) + " is not a position in the list of " +
                     std::to_string(job.ranks.size()) + " ranks");
   }
@@ -176,7 +183,8 @@ void check_job(const Topology& topology, const Job& job) {
   // Sizes are bounded so that sums over chunks and nodes stay within 64 bits, and numbers of chunks
   // so that the list of them fits into memory.
   const Demand demand = demand_of(job);
-  if (demand.moved > kMostBytes) refuse(job, "asks for more than 2^60 bytes in all: lower the size");
+  if (demand.moved > kMostBytes)
+    refuse(job, "asks for more than 2^60 bytes in all: lower the size");
   if (demand.chunks > kMostChunks) {
     refuse(job, "is cut into more than " + std::to_string(kMostChunks) + " chunks: lower chunks");
   }
@@ -198,9 +206,9 @@ void check_jobs(const Topology& topology, const std::vector<Job>& jobs) {
     total.chunks += demand.chunks;
   }
   if (total.moved > kMostBytes || total.chunks > kMostChunks) {
-    throw Error(ErrorCode::unreadable_input,
-                "the jobs together ask for more than 2^60 bytes or " + std::to_string(kMostChunks) +
-                    " chunks: plan them apart");
+    throw Error(ErrorCode::unreadable_input, "the jobs together ask for more than 2^60 bytes or " +
+                                                 std::to_string(kMostChunks) +
+                                                 " chunks: plan them apart");
   }
 }
 

@@ -51,8 +51,10 @@ std::string_view to_string(Op op) {
 
 Send whole_chunk_send(const Topology& topology, const Chunk& chunk, ChunkId id, Op op, Time start,
                       std::vector<LinkId> links) {
-  Send send{id, op, start, topology.link(links.front()).bandwidth, std::move(links), Bytes{0}, chunk.bytes};
-  for (const LinkId link : send.links) send.rate = std::min(send.rate, topology.link(link).bandwidth);
+  Send send{id,       op,         start, topology.link(links.front()).bandwidth, std::move(links),
+            Bytes{0}, chunk.bytes};
+  for (const LinkId link : send.links)
+    send.rate = std::min(send.rate, topology.link(link).bandwidth);
   return send;
 }
 

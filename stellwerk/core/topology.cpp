@@ -8,7 +8,9 @@
 namespace stellwerk {
 namespace {
 
-[[noreturn]] void refuse(const std::string& message) { throw Error(ErrorCode::unreadable_input, message); }
+[[noreturn]] void refuse(const std::string& message) {
+  throw Error(ErrorCode::unreadable_input, message);
+}
 
 std::string describe_node(std::size_t position, const Node& node) {
   return "node " + std::to_string(position) + " ('" + node.name + "')";
@@ -20,8 +22,8 @@ std::string describe_link(std::size_t position, const Node& from) {
 
 /// Groups link ids by one of their ends: counting sort, so that each group is ascending.
 template <class End>
-void group_links(const IdVector<LinkId, Link>& links, std::size_t nodes, End end, std::vector<LinkId>& grouped,
-                 std::vector<std::size_t>& begin) {
+void group_links(const IdVector<LinkId, Link>& links, std::size_t nodes, End end,
+                 std::vector<LinkId>& grouped, std::vector<std::size_t>& begin) {
   begin.assign(nodes + 1, 0);
   for (const Link& link : links) ++begin[end(link).index() + 1];
   for (std::size_t i = 0; i < nodes; ++i) begin[i + 1] += begin[i];
@@ -79,8 +81,12 @@ const char* to_string(NodeKind kind) {
   return "gpu";
 }
 
-Topology::Topology(std::string name, std::string note, IdVector<NodeId, Node> nodes, IdVector<LinkId, Link> links)
-    : name_(std::move(name)), note_(std::move(note)), nodes_(std::move(nodes)), links_(std::move(links)) {
+Topology::Topology(std::string name, std::string note, IdVector<NodeId, Node> nodes,
+                   IdVector<LinkId, Link> links)
+    : name_(std::move(name)),
+      note_(std::move(note)),
+      nodes_(std::move(nodes)),
+      links_(std::move(links)) {
   std::unordered_map<std::string_view, std::size_t> names;
   for (std::size_t i = 0; i < nodes_.size(); ++i) {
     const Node& node = nodes_[NodeId(i)];
@@ -88,8 +94,8 @@ Topology::Topology(std::string name, std::string note, IdVector<NodeId, Node> no
     if (!wrong.empty()) refuse(describe_node(i, node).append(": ").append(wrong));
     const auto [other, fresh] = names.emplace(node.name, i);
     if (!fresh) {
-      refuse("node " + std::to_string(i) + " and node " + std::to_string(other->second) + " are both named '" +
-             node.name + "': names must be unique");
+      refuse("node " + std::to_string(i) + " and node " + std::to_string(other->second) +
+             " are both named '" + node.name + "': names must be unique");
     }
     if (node.kind == NodeKind::gpu) gpus_.push_back(NodeId(i));
   }
@@ -116,11 +122,13 @@ Topology::Topology(std::string name, std::string note, IdVector<NodeId, Node> no
 }
 
 std::span<const LinkId> Topology::out(NodeId id) const {
-  return std::span(out_).subspan(out_begin_[id.index()], out_begin_[id.index() + 1] - out_begin_[id.index()]);
+  return std::span(out_).subspan(out_begin_[id.index()],
+                                 out_begin_[id.index() + 1] - out_begin_[id.index()]);
 }
 
 std::span<const LinkId> Topology::in(NodeId id) const {
-  return std::span(in_).subspan(in_begin_[id.index()], in_begin_[id.index() + 1] - in_begin_[id.index()]);
+  return std::span(in_).subspan(in_begin_[id.index()],
+                                in_begin_[id.index() + 1] - in_begin_[id.index()]);
 }
 
 std::optional<NodeId> Topology::find(std::string_view name) const {

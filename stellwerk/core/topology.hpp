@@ -24,15 +24,15 @@ const char* to_string(NodeKind kind);
 struct Node {
   std::string name;
   NodeKind kind = NodeKind::gpu;
-  std::string host;          ///< label only; may be empty
-  std::optional<int> rail;   ///< label only
-  std::string rack;          ///< label only; may be empty
-  bool multicast = false;    ///< switches: one incoming copy may leave on several links at once
-  bool reduce = false;       ///< switches: several incoming partial results may merge into one outgoing
-  std::optional<int> max_groups;        ///< switches: multicast sends in progress at once
-  std::optional<Bytes> buffer;          ///< room for data in transit
-  std::optional<Bandwidth> injection;   ///< cap on the sum of the rates of the node's own sends
-  std::optional<Bandwidth> ejection;    ///< cap on the sum of the rates arriving at the node
+  std::string host;         ///< label only; may be empty
+  std::optional<int> rail;  ///< label only
+  std::string rack;         ///< label only; may be empty
+  bool multicast = false;   ///< switches: one incoming copy may leave on several links at once
+  bool reduce = false;  ///< switches: several incoming partial results may merge into one outgoing
+  std::optional<int> max_groups;       ///< switches: multicast sends in progress at once
+  std::optional<Bytes> buffer;         ///< room for data in transit
+  std::optional<Bandwidth> injection;  ///< cap on the sum of the rates of the node's own sends
+  std::optional<Bandwidth> ejection;   ///< cap on the sum of the rates arriving at the node
 
   bool stores() const { return kind != NodeKind::switch_; }
   friend bool operator==(const Node&, const Node&) = default;
@@ -58,7 +58,8 @@ class Topology {
   /// Validates and indexes. Throws Error(unreadable_input) naming the node or link: empty or repeated names, links
   /// to nowhere or to their own tail, non-positive bandwidth, negative latency, no GPU, limits that make no sense,
   /// latencies or bandwidths whose sums would not fit.
-  Topology(std::string name, std::string note, IdVector<NodeId, Node> nodes, IdVector<LinkId, Link> links);
+  Topology(std::string name, std::string note, IdVector<NodeId, Node> nodes,
+           IdVector<LinkId, Link> links);
 
   /// An empty network, for default-constructed problems only.
   Topology() = default;
@@ -95,7 +96,7 @@ class Topology {
   IdVector<NodeId, Node> nodes_;
   IdVector<LinkId, Link> links_;
   std::vector<NodeId> gpus_;
-  std::vector<LinkId> out_, in_;              // links grouped by tail / head
+  std::vector<LinkId> out_, in_;  // links grouped by tail / head
   std::vector<std::size_t> out_begin_, in_begin_;
 };
 

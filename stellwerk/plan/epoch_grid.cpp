@@ -53,7 +53,8 @@ EpochGrid::EpochGrid(const Problem& problem, Time duration)
       latency_(problem.topology.links().size(), 0) {
   const Topology& topology = problem.topology;
   const IdVector<NodeId, NodeId> region = switch_regions(topology);
-  IdVector<NodeId, Bandwidth> slowest(topology.nodes().size(), Bandwidth{std::numeric_limits<std::int64_t>::max()});
+  IdVector<NodeId, Bandwidth> slowest(topology.nodes().size(),
+                                      Bandwidth{std::numeric_limits<std::int64_t>::max()});
   // A send is no faster than what its ends can put in and take out.
   const auto own_speed = [&](const Link& link) {
     Bandwidth speed = link.bandwidth;
@@ -63,7 +64,8 @@ EpochGrid::EpochGrid(const Problem& problem, Time duration)
   };
   for (const Link& link : topology.links()) {
     for (const NodeId end : {link.from, link.to}) {
-      if (!topology.stores(end)) slowest[region[end]] = std::min(slowest[region[end]], own_speed(link));
+      if (!topology.stores(end))
+        slowest[region[end]] = std::min(slowest[region[end]], own_speed(link));
     }
   }
   for (const LinkId id : topology.link_ids()) {
@@ -75,7 +77,8 @@ EpochGrid::EpochGrid(const Problem& problem, Time duration)
     if (static_cast<Int128>(link.latency.ps) * kDropBelow >= duration.ps) {
       latency_[id] = epochs_up(link.latency.ps, duration.ps);
     }
-    if (!topology.stores(link.from) && !topology.stores(link.to)) latency_[id] = std::max(latency_[id], 1);
+    if (!topology.stores(link.from) && !topology.stores(link.to))
+      latency_[id] = std::max(latency_[id], 1);
   }
 }
 
@@ -91,11 +94,13 @@ int EpochGrid::transit(LinkId link, Bytes bytes) const {
 
 double EpochGrid::share(LinkId link, Bytes bytes) const {
   const Time time = transmission_time(bytes, topology_->link(link).bandwidth);
-  return static_cast<double>(time.ps) / (static_cast<double>(window(link, bytes)) * static_cast<double>(duration_.ps));
+  return static_cast<double>(time.ps) /
+         (static_cast<double>(window(link, bytes)) * static_cast<double>(duration_.ps));
 }
 
 double EpochGrid::bytes_per_epoch(LinkId link) const {
-  return static_cast<double>(topology_->link(link).bandwidth.bytes_per_second) * duration_.seconds();
+  return static_cast<double>(topology_->link(link).bandwidth.bytes_per_second) *
+         duration_.seconds();
 }
 
 int EpochGrid::epoch_at_or_after(Time time) const { return epochs_up(time.ps, duration_.ps); }
@@ -140,7 +145,8 @@ Time epoch_duration(const Problem& problem, const EpochChoice& choice, Time fine
       return longest;
     }
     case EpochChoice::Kind::multiple:
-      return Time{std::max<std::int64_t>(1, static_cast<std::int64_t>(choice.multiple * static_cast<double>(least.ps)))};
+      return Time{std::max<std::int64_t>(
+          1, static_cast<std::int64_t>(choice.multiple * static_cast<double>(least.ps)))};
     case EpochChoice::Kind::explicit_time:
       if (choice.duration.ps <= 0) throw Error(ErrorCode::usage, "an epoch must be longer than 0");
       return choice.duration;
@@ -150,7 +156,8 @@ Time epoch_duration(const Problem& problem, const EpochChoice& choice, Time fine
   // The greatest common divisor of everything that happens, latencies that any grid of this size drops left out.
   std::int64_t divisor = 0;
   for (const Link& link : problem.topology.links()) {
-    if (static_cast<Int128>(link.latency.ps) * kDropBelow >= least.ps) divisor = std::gcd(divisor, link.latency.ps);
+    if (static_cast<Int128>(link.latency.ps) * kDropBelow >= least.ps)
+      divisor = std::gcd(divisor, link.latency.ps);
     for (const std::int64_t size : sizes) {
       divisor = std::gcd(divisor, transmission_time(Bytes{size}, link.bandwidth).ps);
     }

@@ -105,13 +105,13 @@ TEST(EpochGrid, HugeLatenciesStayPositive) {
 }
 
 TEST(EpochGrid, TellsWhenItChangesNothing) {
-  EXPECT_TRUE(EpochGrid(pair_of_gpus({1, 0.5}, Time{3 * kUs}), kEpoch).exact(
-      pair_of_gpus({1, 0.5}, Time{3 * kUs})));
+  EXPECT_TRUE(EpochGrid(pair_of_gpus({1, 0.5}, Time{3 * kUs}), kEpoch)
+                  .exact(pair_of_gpus({1, 0.5}, Time{3 * kUs})));
   const auto exact = [](const Problem& problem, Time duration) {
     return EpochGrid(problem, duration).exact(problem);
   };
-  EXPECT_FALSE(exact(pair_of_gpus({1, 2}), kEpoch));             // half an epoch
-  EXPECT_TRUE(exact(pair_of_gpus({1, 2}), Time{kUs / 2}));       //
+  EXPECT_FALSE(exact(pair_of_gpus({1, 2}), kEpoch));               // half an epoch
+  EXPECT_TRUE(exact(pair_of_gpus({1, 2}), Time{kUs / 2}));         //
   EXPECT_FALSE(exact(pair_of_gpus({1}, Time{10 * kNs}), kEpoch));  // a dropped latency
   Network network = testing::line(2);
   EXPECT_FALSE(exact(testing::problem(network, {data({0}, {1}, Time{kUs / 2})}), kEpoch));

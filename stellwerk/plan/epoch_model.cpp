@@ -56,8 +56,8 @@ std::vector<std::vector<NodeId>> fast_clusters(const Topology& topology) {
   return {found.begin(), found.end()};
 }
 
-EpochModel::EpochModel(const Problem& problem, const EpochGrid& grid, const EpochState& state, int horizon,
-                       const EpochModelOptions& options)
+EpochModel::EpochModel(const Problem& problem, const EpochGrid& grid, const EpochState& state,
+                       int horizon, const EpochModelOptions& options)
     : problem_(problem),
       topology_(problem.topology),
       grid_(grid),
@@ -83,7 +83,8 @@ EpochModel::EpochModel(const Problem& problem, const EpochGrid& grid, const Epoc
   add_node_caps();
   add_buffer_rows();
   add_group_rows();
-  if (options.all_demands && options.objective == EpochModelOptions::Objective::none) order_equal_chunks();
+  if (options.all_demands && options.objective == EpochModelOptions::Objective::none)
+    order_equal_chunks();
   set_objective();
 }
 
@@ -96,7 +97,8 @@ int EpochModel::holder_epoch(ChunkId chunk, NodeId node) const {
 
 std::string EpochModel::name(char letter, ChunkId chunk, std::int32_t place, int epoch) const {
   if (!options_.names) return {};
-  return letter + ("_" + std::to_string(chunk.value)) + "_" + std::to_string(place) + "_" + std::to_string(epoch);
+  return letter + ("_" + std::to_string(chunk.value)) + "_" + std::to_string(place) + "_" +
+         std::to_string(epoch);
 }
 
 void EpochModel::add_variables(ChunkId chunk) {
@@ -104,7 +106,8 @@ void EpochModel::add_variables(ChunkId chunk) {
   const std::vector<int> earliest = earliest_epochs(problem_, grid_, state_, chunk);
   // Progress may be made towards destinations that cannot be reached within the horizon.
   std::vector<int> distance(nodes_, 0);
-  if (options_.all_demands) distance = distance_epochs(problem_, grid_, what.bytes, state_.wanted[chunk], what.job);
+  if (options_.all_demands)
+    distance = distance_epochs(problem_, grid_, what.bytes, state_.wanted[chunk], what.job);
   const std::set<NodeId> wanted(state_.wanted[chunk].begin(), state_.wanted[chunk].end());
   for (const LinkId id : topology_.link_ids()) {
     const Link& link = topology_.link(id);
@@ -132,12 +135,14 @@ void EpochModel::add_variables(ChunkId chunk) {
     Range& range = holds(chunk, node);
     range = {first, horizon_ - first + 1, static_cast<lp::Variable>(model_.variables())};
     for (int k = first; k <= horizon_; ++k) {
-      model_.add_variable(demanded && k == horizon_ ? 1 : 0, 1, 0, false, name('B', chunk, node.value, k));
+      model_.add_variable(demanded && k == horizon_ ? 1 : 0, 1, 0, false,
+                          name('B', chunk, node.value, k));
     }
   }
 }
 
-void EpochModel::arrivals(ChunkId chunk, NodeId node, int epoch, std::vector<Term>& terms, double factor) const {
+void EpochModel::arrivals(ChunkId chunk, NodeId node, int epoch, std::vector<Term>& terms,
+                          double factor) const {
   for (const LinkId id : topology_.in(node)) {
     const Range& range = enters(chunk, id);
     if (range.count == 0) continue;
@@ -146,12 +151,14 @@ void EpochModel::arrivals(ChunkId chunk, NodeId node, int epoch, std::vector<Ter
   }
 }
 
-void EpochModel::windows(ChunkId chunk, LinkId link, int epoch, std::vector<Term>& terms, double factor) const {
+void EpochModel::windows(ChunkId chunk, LinkId link, int epoch, std::vector<Term>& terms,
+                         double factor) const {
   const Range& range = enters(chunk, link);
   if (range.count == 0) return;
   const int window = grid_.window(link, problem_.chunks[chunk].bytes);
   for (int k = std::max(range.first, epoch - window + 1); k <= epoch; ++k) {
-    if (const lp::Variable variable = range.at(k); variable >= 0) terms.push_back({variable, factor});
+    if (const lp::Variable variable = range.at(k); variable >= 0)
+      terms.push_back({variable, factor});
   }
 }
 
@@ -162,7 +169,8 @@ void EpochModel::add_holding_rows(ChunkId chunk) {
     const Range& held = holds(chunk, node);
     if (held.count == 0) continue;
     const bool drops = topology_.node(node).buffer.has_value() &&
-                       std::find(what.destinations.begin(), what.destinations.end(), node) == what.destinations.end();
+                       std::find(what.destinations.begin(), what.destinations.end(), node) ==
+                           what.destinations.end();
     for (int k = held.first; k <= horizon_; ++k) {
       terms.clear();
       terms.push_back({held.at(k), 1});
@@ -251,14 +259,18 @@ void EpochModel::add_cluster_cuts(ChunkId chunk) {
   const std::set<NodeId> wanted(state_.wanted[chunk].begin(), state_.wanted[chunk].end());
   std::vector<Term> terms;
   for (const std::vector<NodeId>& cluster : clusters_) {
-    const bool inside = std::any_of(cluster.begin(), cluster.end(),
-                                    [&](NodeId node) { return holder_epoch(chunk, node) != kNever; });
+    const bool inside = std::any_of(cluster.begin(), cluster.end(), [&](NodeId node) {
+      return holder_epoch(chunk, node) != kNever;
+    });
     if (inside) continue;
-    const auto member = [&](NodeId node) { return std::binary_search(cluster.begin(), cluster.end(), node); };
+    const auto member = [&](NodeId node) {
+      return std::binary_search(cluster.begin(), cluster.end(), node);
+    };
     for (const NodeId node : cluster) {
       const Range& held = holds(chunk, node);
       if (held.count == 0 || !wanted.contains(node)) continue;
-      const std::vector<int> distance = distance_epochs(problem_, grid_, what.bytes, {node}, what.job);
+      const std::vector<int> distance =
+          distance_epochs(problem_, grid_, what.bytes, {node}, what.job);
       // The distance from a switch counts from passing, from a GPU from holding: both are what transit leads to.
       for (int k = held.first; k <= horizon_; ++k) {
         terms.clear();
@@ -267,7 +279,8 @@ void EpochModel::add_cluster_cuts(ChunkId chunk) {
             const Range& range = enters(chunk, id);
             if (range.count == 0 || member(topology_.link(id).from)) continue;
             const int last = k - distance[head.index()] - grid_.transit(id, what.bytes);
-            for (int j = range.first; j <= last && j < range.first + range.count; ++j) terms.push_back({range.at(j), -1});
+            for (int j = range.first; j <= last && j < range.first + range.count; ++j)
+              terms.push_back({range.at(j), -1});
           }
         }
         terms.push_back({held.at(k), 1});
@@ -322,15 +335,18 @@ void EpochModel::add_node_caps() {
       terms.clear();
       double room = 1;
       for (const LinkId id : links) {
-        const double bandwidth = static_cast<double>(topology_.link(id).bandwidth.bytes_per_second) /
-                                 static_cast<double>(limit.bytes_per_second);
+        const double bandwidth =
+            static_cast<double>(topology_.link(id).bandwidth.bytes_per_second) /
+            static_cast<double>(limit.bytes_per_second);
         const int epoch = arriving ? k - grid_.latency(id) : k;
         for (const ChunkId chunk : problem_.chunk_ids()) {
-          windows(chunk, id, epoch, terms, bandwidth * grid_.share(id, problem_.chunks[chunk].bytes));
+          windows(chunk, id, epoch, terms,
+                  bandwidth * grid_.share(id, problem_.chunks[chunk].bytes));
         }
         for (const EpochEntry& entry : state_.in_flight) {
           const Bytes bytes = problem_.chunks[entry.chunk].bytes;
-          if (entry.link == id && entry.epoch <= epoch && entry.epoch + grid_.window(id, bytes) > epoch) {
+          if (entry.link == id && entry.epoch <= epoch &&
+              entry.epoch + grid_.window(id, bytes) > epoch) {
             room -= bandwidth * grid_.share(id, bytes);
           }
         }
@@ -352,10 +368,13 @@ void EpochModel::add_buffer_rows() {
     std::vector<ChunkId> transit;
     for (const ChunkId id : problem_.chunk_ids()) {
       const Chunk& chunk = problem_.chunks[id];
-      const bool own = holder_epoch(id, node) != kNever && std::find(chunk.origins.begin(), chunk.origins.end(), node) !=
-                                                               chunk.origins.end();
+      const bool own =
+          holder_epoch(id, node) != kNever &&
+          std::find(chunk.origins.begin(), chunk.origins.end(), node) != chunk.origins.end();
       const auto& wanting = chunk.destinations;
-      if (own || std::find(wanting.begin(), wanting.end(), node) != wanting.end() || holds(id, node).count == 0) continue;
+      if (own || std::find(wanting.begin(), wanting.end(), node) != wanting.end() ||
+          holds(id, node).count == 0)
+        continue;
       transit.push_back(id);
       // It stays until its last send has ended.
       for (const LinkId link : topology_.out(node)) {
@@ -373,7 +392,8 @@ void EpochModel::add_buffer_rows() {
       for (const ChunkId id : transit) {
         const double bytes = static_cast<double>(problem_.chunks[id].bytes.value);
         if (const lp::Variable b = holds(id, node).at(k); b >= 0) terms.push_back({b, bytes});
-        for (const LinkId link : topology_.in(node)) windows(id, link, k - grid_.latency(link), terms, bytes);
+        for (const LinkId link : topology_.in(node))
+          windows(id, link, k - grid_.latency(link), terms, bytes);
       }
       if (!terms.empty()) model_.add_row(-kInfinity, room, terms);
     }
@@ -388,7 +408,8 @@ void EpochModel::add_group_rows() {
     std::map<int, int> begun;                      // likewise, those from before epoch 0
     std::map<std::pair<ChunkId, int>, int> ways_out;
     for (const EpochEntry& entry : state_.in_flight) {
-      if (topology_.link(entry.link).from != node || ++ways_out[{entry.chunk, entry.epoch}] != 2) continue;
+      if (topology_.link(entry.link).from != node || ++ways_out[{entry.chunk, entry.epoch}] != 2)
+        continue;
       const int end = entry.epoch + grid_.window(entry.link, problem_.chunks[entry.chunk].bytes);
       for (int k = std::max(0, entry.epoch); k < end; ++k) ++begun[k];
     }
@@ -396,7 +417,8 @@ void EpochModel::add_group_rows() {
       std::map<int, std::vector<Term>> leaving;
       for (const LinkId link : topology_.out(node)) {
         const Range& range = enters(id, link);
-        for (int k = range.first; k < range.first + range.count; ++k) leaving[k].push_back({range.at(k), 1});
+        for (int k = range.first; k < range.first + range.count; ++k)
+          leaving[k].push_back({range.at(k), 1});
       }
       for (auto& [epoch, out] : leaving) {
         if (out.size() < 2) continue;
@@ -410,7 +432,8 @@ void EpochModel::add_group_rows() {
       }
     }
     for (const auto& [epoch, groups] : in_progress) {
-      model_.add_row(-kInfinity, std::max(0, *topology_.node(node).max_groups - begun[epoch]), groups);
+      model_.add_row(-kInfinity, std::max(0, *topology_.node(node).max_groups - begun[epoch]),
+                     groups);
     }
   }
 }
@@ -423,9 +446,9 @@ void EpochModel::order_equal_chunks() {
     const ChunkId b(i);
     const auto& x = problem_.chunks[a];
     const auto& y = problem_.chunks[b];
-    if (state_.wanted[a].empty() || x.bytes != y.bytes || x.origins != y.origins || x.destinations != y.destinations ||
-        x.job != y.job || x.ready != y.ready || state_.wanted[a] != state_.wanted[b] ||
-        state_.holders[a] != state_.holders[b]) {
+    if (state_.wanted[a].empty() || x.bytes != y.bytes || x.origins != y.origins ||
+        x.destinations != y.destinations || x.job != y.job || x.ready != y.ready ||
+        state_.wanted[a] != state_.wanted[b] || state_.holders[a] != state_.holders[b]) {
       continue;
     }
     const NodeId node = state_.wanted[a].back();
@@ -449,7 +472,8 @@ void EpochModel::set_objective() {
     const double weight = static_cast<double>(problem_.jobs[what.job.index()].weight);
     const std::set<NodeId> wanted(state_.wanted[id].begin(), state_.wanted[id].end());
     std::vector<int> distance;
-    if (progress) distance = distance_epochs(problem_, grid_, what.bytes, state_.wanted[id], what.job);
+    if (progress)
+      distance = distance_epochs(problem_, grid_, what.bytes, state_.wanted[id], what.job);
     for (const NodeId node : topology_.node_ids()) {
       const Range& held = holds(id, node);
       for (int k = held.first; k < held.first + held.count; ++k) {
@@ -469,7 +493,8 @@ void EpochModel::set_objective() {
     // Every entry costs a little: nothing crosses a link in vain.
     for (const LinkId link : topology_.link_ids()) {
       const Range& range = enters(id, link);
-      for (int k = range.first; k < range.first + range.count; ++k) cost[static_cast<std::size_t>(range.at(k))] -= 1e-4;
+      for (int k = range.first; k < range.first + range.count; ++k)
+        cost[static_cast<std::size_t>(range.at(k))] -= 1e-4;
     }
   }
   for (std::size_t i = 0; i < cost.size(); ++i) {
@@ -498,7 +523,8 @@ std::vector<double> EpochModel::values(const std::vector<EpochEntry>& entries) c
   std::vector<double> result(model_.variables(), 0);
   std::set<std::pair<ChunkId, NodeId>> arrived;
   std::vector<EpochEntry> ordered = entries;
-  std::sort(ordered.begin(), ordered.end(), [](const EpochEntry& a, const EpochEntry& b) { return a.epoch < b.epoch; });
+  std::sort(ordered.begin(), ordered.end(),
+            [](const EpochEntry& a, const EpochEntry& b) { return a.epoch < b.epoch; });
   for (const EpochEntry& entry : ordered) {
     const Range& range = enters(entry.chunk, entry.link);
     const lp::Variable variable = range.count == 0 ? -1 : range.at(entry.epoch);
@@ -509,21 +535,25 @@ std::vector<double> EpochModel::values(const std::vector<EpochEntry>& entries) c
     const Range& held = holds(entry.chunk, head);
     if (held.count == 0 || !arrived.emplace(entry.chunk, head).second) return {};
     const int from = entry.epoch + grid_.transit(entry.link, problem_.chunks[entry.chunk].bytes);
-    for (int k = std::max(from, held.first); k <= horizon_; ++k) result[static_cast<std::size_t>(held.at(k))] = 1;
+    for (int k = std::max(from, held.first); k <= horizon_; ++k)
+      result[static_cast<std::size_t>(held.at(k))] = 1;
   }
   return result;
 }
 
-std::int64_t count_entries(const Problem& problem, const EpochGrid& grid, const EpochState& state, int horizon) {
+std::int64_t count_entries(const Problem& problem, const EpochGrid& grid, const EpochState& state,
+                           int horizon) {
   std::int64_t total = 0;
   for (const ChunkId id : problem.chunk_ids()) {
     if (state.wanted[id].empty()) continue;
     const Bytes bytes = problem.chunks[id].bytes;
     const std::vector<int> earliest = earliest_epochs(problem, grid, state, id);
-    const std::vector<int> distance = distance_epochs(problem, grid, bytes, state.wanted[id], problem.chunks[id].job);
+    const std::vector<int> distance =
+        distance_epochs(problem, grid, bytes, state.wanted[id], problem.chunks[id].job);
     for (const LinkId link : problem.topology.link_ids()) {
       const int first = earliest[problem.topology.link(link).from.index()];
-      const int last = horizon - grid.transit(link, bytes) - distance[problem.topology.link(link).to.index()];
+      const int last =
+          horizon - grid.transit(link, bytes) - distance[problem.topology.link(link).to.index()];
       total += std::max(0, last - first + 1);
     }
   }
@@ -536,10 +566,13 @@ int least_horizon(const Problem& problem, const EpochGrid& grid, const EpochStat
   std::vector<std::vector<int>> earliest;
   for (const ChunkId id : problem.chunk_ids()) {
     earliest.push_back(earliest_epochs(problem, grid, state, id));
-    for (const NodeId node : state.wanted[id]) least = std::max(least, earliest.back()[node.index()]);
+    for (const NodeId node : state.wanted[id])
+      least = std::max(least, earliest.back()[node.index()]);
     const std::vector<NodeId>& wanting = problem.chunks[id].destinations;
-    for (const EpochHolder& holder : state.holders[id]) {  // what is there from the start counts once it is ready
-      if (std::find(wanting.begin(), wanting.end(), holder.node) != wanting.end()) least = std::max(least, holder.epoch);
+    for (const EpochHolder& holder :
+         state.holders[id]) {  // what is there from the start counts once it is ready
+      if (std::find(wanting.begin(), wanting.end(), holder.node) != wanting.end())
+        least = std::max(least, holder.epoch);
     }
   }
   if (least >= kNever) return kNever;
@@ -547,7 +580,9 @@ int least_horizon(const Problem& problem, const EpochGrid& grid, const EpochStat
   std::vector<std::vector<NodeId>> sets = fast_clusters(topology);
   for (const NodeId gpu : topology.gpus()) sets.push_back({gpu});
   for (const std::vector<NodeId>& set : sets) {
-    const auto member = [&](NodeId node) { return std::binary_search(set.begin(), set.end(), node); };
+    const auto member = [&](NodeId node) {
+      return std::binary_search(set.begin(), set.end(), node);
+    };
     for (const NodeId target : set) {
       std::int64_t must_enter = 0;
       Bytes smallest{std::numeric_limits<std::int64_t>::max()};
@@ -555,8 +590,9 @@ int least_horizon(const Problem& problem, const EpochGrid& grid, const EpochStat
       for (const ChunkId id : problem.chunk_ids()) {
         const auto& wanted = state.wanted[id];
         if (std::find(wanted.begin(), wanted.end(), target) == wanted.end()) continue;
-        const bool inside = std::any_of(state.holders[id].begin(), state.holders[id].end(),
-                                        [&](const EpochHolder& holder) { return member(holder.node); });
+        const bool inside =
+            std::any_of(state.holders[id].begin(), state.holders[id].end(),
+                        [&](const EpochHolder& holder) { return member(holder.node); });
         if (inside) continue;
         ++must_enter;
         smallest = std::min(smallest, problem.chunks[id].bytes);
@@ -567,7 +603,8 @@ int least_horizon(const Problem& problem, const EpochGrid& grid, const EpochStat
       std::set<JobId> jobs;
       for (const std::size_t chunk : chunks) {
         const JobId job = problem.chunks[ChunkId(chunk)].job;
-        if (!jobs.insert(job).second || (problem.relays == Relays::all && jobs.size() > 1)) continue;
+        if (!jobs.insert(job).second || (problem.relays == Relays::all && jobs.size() > 1))
+          continue;
         const std::vector<int> own = distance_epochs(problem, grid, smallest, {target}, job);
         for (std::size_t i = 0; i < own.size(); ++i) distance[i] = std::min(distance[i], own[i]);
       }
@@ -585,16 +622,20 @@ int least_horizon(const Problem& problem, const EpochGrid& grid, const EpochStat
             first = std::min(first, earliest[chunk][topology.link(id).from.index()]);
           }
           if (first >= kNever) continue;
-          entrances.push_back({first, grid.transit(id, smallest) + distance[head.index()], grid.window(id, smallest),
-                               std::max<std::int64_t>(1, static_cast<std::int64_t>(std::floor(
-                                                             1 / grid.share(id, smallest) + kTolerance)))});
+          entrances.push_back(
+              {first, grid.transit(id, smallest) + distance[head.index()],
+               grid.window(id, smallest),
+               std::max<std::int64_t>(1, static_cast<std::int64_t>(std::floor(
+                                             1 / grid.share(id, smallest) + kTolerance)))});
         }
       }
       const auto slots = [&](int horizon) {
         std::int64_t total = 0;
         for (const Entrance& entrance : entrances) {
-          const int epochs = horizon - entrance.tail - entrance.first + 1;  // epochs in which an entry is in time
-          if (epochs > 0) total += ((epochs + entrance.window - 1) / entrance.window) * entrance.per_window;
+          const int epochs =
+              horizon - entrance.tail - entrance.first + 1;  // epochs in which an entry is in time
+          if (epochs > 0)
+            total += ((epochs + entrance.window - 1) / entrance.window) * entrance.per_window;
         }
         return total;
       };

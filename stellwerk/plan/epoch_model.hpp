@@ -15,9 +15,11 @@ struct EpochModelOptions {
   /// What the objective rewards; `none` is a pure feasibility problem.
   enum class Objective : std::uint8_t { none, deliveries, progress } objective = Objective::none;
   bool all_demands = true;  ///< every demand is met within the horizon (a hard constraint)
-  double gamma = 0.1;       ///< progress: worth of a copy that comes nearer to a wanting destination
-  bool names = false;       ///< F_<chunk>_<link>_<epoch>, B_<chunk>_<node>_<epoch>: for models that are exported
-  int last_entry = kNever;  ///< GPUs and relays send in epochs up to this one only (a round and its tail)
+  double gamma = 0.1;  ///< progress: worth of a copy that comes nearer to a wanting destination
+  bool names =
+      false;  ///< F_<chunk>_<link>_<epoch>, B_<chunk>_<node>_<epoch>: for models that are exported
+  int last_entry =
+      kNever;  ///< GPUs and relays send in epochs up to this one only (a round and its tail)
 };
 
 /// Builds the model of `horizon` epochs from `state` and reads solutions back.
@@ -41,12 +43,20 @@ class EpochModel {
     int first = 0;
     int count = 0;
     lp::Variable base = 0;
-    lp::Variable at(int epoch) const { return epoch < first || epoch >= first + count ? -1 : base + (epoch - first); }
+    lp::Variable at(int epoch) const {
+      return epoch < first || epoch >= first + count ? -1 : base + (epoch - first);
+    }
   };
-  Range& enters(ChunkId chunk, LinkId link) { return enters_[chunk.index() * links_ + link.index()]; }
-  const Range& enters(ChunkId chunk, LinkId link) const { return enters_[chunk.index() * links_ + link.index()]; }
+  Range& enters(ChunkId chunk, LinkId link) {
+    return enters_[chunk.index() * links_ + link.index()];
+  }
+  const Range& enters(ChunkId chunk, LinkId link) const {
+    return enters_[chunk.index() * links_ + link.index()];
+  }
   Range& holds(ChunkId chunk, NodeId node) { return holds_[chunk.index() * nodes_ + node.index()]; }
-  const Range& holds(ChunkId chunk, NodeId node) const { return holds_[chunk.index() * nodes_ + node.index()]; }
+  const Range& holds(ChunkId chunk, NodeId node) const {
+    return holds_[chunk.index() * nodes_ + node.index()];
+  }
   /// Epoch from which a holder at the start has the chunk; kNever for others.
   int holder_epoch(ChunkId chunk, NodeId node) const;
 
@@ -62,9 +72,11 @@ class EpochModel {
   void order_equal_chunks();
   void set_objective();
   /// Terms of the arrivals of a chunk at a storing node that are usable from `epoch` on exactly.
-  void arrivals(ChunkId chunk, NodeId node, int epoch, std::vector<lp::Term>& terms, double factor) const;
+  void arrivals(ChunkId chunk, NodeId node, int epoch, std::vector<lp::Term>& terms,
+                double factor) const;
   /// Entries of a chunk on a link whose windows include `epoch`.
-  void windows(ChunkId chunk, LinkId link, int epoch, std::vector<lp::Term>& terms, double factor) const;
+  void windows(ChunkId chunk, LinkId link, int epoch, std::vector<lp::Term>& terms,
+               double factor) const;
 
   const Problem& problem_;
   const Topology& topology_;
@@ -85,7 +97,8 @@ class EpochModel {
 std::vector<std::vector<NodeId>> fast_clusters(const Topology& topology);
 
 /// Number of entry variables that a model of `horizon` epochs would have, without building it.
-std::int64_t count_entries(const Problem& problem, const EpochGrid& grid, const EpochState& state, int horizon);
+std::int64_t count_entries(const Problem& problem, const EpochGrid& grid, const EpochState& state,
+                           int horizon);
 
 /// The least horizon that single links, latencies and slot counts into GPUs and clusters allow: never above the length of
 /// any plan on the grid.

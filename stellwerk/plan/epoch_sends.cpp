@@ -55,13 +55,11 @@ class ChunkSends {
       const NodeId tail = topology_.link(entry.link).from;
       return std::tuple(entry.epoch, !topology_.stores(tail), tail);
     };
-    std::stable_sort(entries.begin(), entries.end(), [&](const EpochEntry& a, const EpochEntry& b) {
-      return key(a) < key(b);
-    });
+    std::stable_sort(entries.begin(), entries.end(),
+                     [&](const EpochEntry& a, const EpochEntry& b) { return key(a) < key(b); });
     for (auto begin = entries.begin(); begin != entries.end();) {
-      const auto end = std::find_if(begin, entries.end(), [&](const EpochEntry& entry) {
-        return key(entry) != key(*begin);
-      });
+      const auto end = std::find_if(
+          begin, entries.end(), [&](const EpochEntry& entry) { return key(entry) != key(*begin); });
       if (topology_.stores(topology_.link(begin->link).from)) {
         for (auto entry = begin; entry != end; ++entry) leave_holder(*entry);
       } else {
@@ -95,8 +93,8 @@ class ChunkSends {
   void leave_holder(const EpochEntry& entry) {
     const auto holder = held_.find(topology_.link(entry.link).from);
     if (holder == held_.end() || holder->second > entry.epoch) return;
-    sends_.push_back({chunk_, Op::copy, entry.epoch * grid_.duration(), Bandwidth{}, {}, Bytes{0},
-                      bytes_});
+    sends_.push_back(
+        {chunk_, Op::copy, entry.epoch * grid_.duration(), Bandwidth{}, {}, Bytes{0}, bytes_});
     go_on({sends_.size() - 1, {}}, entry);
   }
 
@@ -208,7 +206,8 @@ void serve(const Problem& problem, const Routes& routes, ChunkId id, std::vector
   for (const NodeId node : missing) {
     for (const HopId hop : routes.path(holders, node, chunk.bytes, allowed)) {
       const std::vector<LinkId>& links = routes.hop(hop).links;
-      sends.push_back({id, Op::copy, start, full_rate(topology, links), links, Bytes{0}, chunk.bytes});
+      sends.push_back(
+          {id, Op::copy, start, full_rate(topology, links), links, Bytes{0}, chunk.bytes});
       const SendTiming times = timing(topology, sends.back());
       start += times.arrival.front();
       holders.push_back(times.leaves.front());
@@ -225,7 +224,8 @@ Schedule entries_to_sends(const Problem& problem, const EpochGrid& grid, const E
   std::optional<Routes> routes;
   int last = 0;
   for (const EpochEntry& entry : entries) {
-    last = std::max(last, entry.epoch + grid.transit(entry.link, problem.chunks[entry.chunk].bytes));
+    last =
+        std::max(last, entry.epoch + grid.transit(entry.link, problem.chunks[entry.chunk].bytes));
   }
   Schedule result;
   for (auto begin = entries.begin(); begin != entries.end();) {

@@ -24,13 +24,15 @@ class EpochLoads {
 
   /// May the chunk enter the link in this epoch, as far as the link and its ends are concerned?
   bool fits(ChunkId chunk, LinkId link, int epoch) const {
-    return visit(*this, chunk, link, epoch, [](const Resource& resource, int from, int until, double amount) {
-      const int end = std::min(until, static_cast<int>(resource.size()));
-      for (int k = std::max(0, from); k < end; ++k) {
-        if (resource[static_cast<std::size_t>(k)] + amount > 1 + kTolerance) return false;
-      }
-      return true;
-    });
+    return visit(*this, chunk, link, epoch,
+                 [](const Resource& resource, int from, int until, double amount) {
+                   const int end = std::min(until, static_cast<int>(resource.size()));
+                   for (int k = std::max(0, from); k < end; ++k) {
+                     if (resource[static_cast<std::size_t>(k)] + amount > 1 + kTolerance)
+                       return false;
+                   }
+                   return true;
+                 });
   }
   void add(ChunkId chunk, LinkId link, int epoch) {
     visit(*this, chunk, link, epoch, [](Resource& resource, int from, int until, double amount) {
@@ -45,11 +47,14 @@ class EpochLoads {
     if (!limit) return true;
     for (int k = epoch; k < epoch + window; ++k) {
       const bool used = static_cast<std::size_t>(k) < groups_[node].size();
-      if ((used ? groups_[node][static_cast<std::size_t>(k)] : 0) + 1 > *limit + kTolerance) return false;
+      if ((used ? groups_[node][static_cast<std::size_t>(k)] : 0) + 1 > *limit + kTolerance)
+        return false;
     }
     return true;
   }
-  void add_group(NodeId node, int epoch, int window) { use(groups_[node], epoch, epoch + window, 1); }
+  void add_group(NodeId node, int epoch, int window) {
+    use(groups_[node], epoch, epoch + window, 1);
+  }
 
  private:
   using Resource = std::vector<double>;  ///< share in use, by epoch
@@ -57,7 +62,8 @@ class EpochLoads {
 
   static void use(Resource& resource, int from, int until, double amount) {
     if (until <= 0) return;
-    if (resource.size() < static_cast<std::size_t>(until)) resource.resize(static_cast<std::size_t>(until), 0);
+    if (resource.size() < static_cast<std::size_t>(until))
+      resource.resize(static_cast<std::size_t>(until), 0);
     for (int k = std::max(0, from); k < until; ++k) resource[static_cast<std::size_t>(k)] += amount;
   }
 
@@ -70,13 +76,16 @@ class EpochLoads {
     const int until = epoch + self.grid_.window(id, bytes);
     if (!f(self.links_[id], epoch, until, share)) return false;
     const auto part_of = [&](Bandwidth limit) {
-      return share * static_cast<double>(link.bandwidth.bytes_per_second) / static_cast<double>(limit.bytes_per_second);
+      return share * static_cast<double>(link.bandwidth.bytes_per_second) /
+             static_cast<double>(limit.bytes_per_second);
     };
     const auto& injection = topology.node(link.from).injection;
-    if (injection && !f(self.injection_[link.from], epoch, until, part_of(*injection))) return false;
+    if (injection && !f(self.injection_[link.from], epoch, until, part_of(*injection)))
+      return false;
     const auto& ejection = topology.node(link.to).ejection;
     const int later = self.grid_.latency(id);
-    return !ejection || f(self.ejection_[link.to], epoch + later, until + later, part_of(*ejection));
+    return !ejection ||
+           f(self.ejection_[link.to], epoch + later, until + later, part_of(*ejection));
   }
 
   const Problem& problem_;
@@ -86,12 +95,13 @@ class EpochLoads {
 };
 
 /// Arrivals at storing nodes that entries of one chunk cause, as (node, epoch from which it is held).
-void for_each_arrival(const Problem& problem, const EpochGrid& grid, const std::vector<EpochEntry>& entries,
-                      const auto& visit) {
+void for_each_arrival(const Problem& problem, const EpochGrid& grid,
+                      const std::vector<EpochEntry>& entries, const auto& visit) {
   for (const EpochEntry& entry : entries) {
     const NodeId head = problem.topology.link(entry.link).to;
     if (!problem.topology.stores(head)) continue;
-    visit(entry.chunk, head, entry.epoch + grid.transit(entry.link, problem.chunks[entry.chunk].bytes));
+    visit(entry.chunk, head,
+          entry.epoch + grid.transit(entry.link, problem.chunks[entry.chunk].bytes));
   }
 }
 
@@ -103,7 +113,8 @@ EpochState initial_state(const Problem& problem, const EpochGrid& grid) {
   state.wanted.resize(problem.chunks.size());
   for (const ChunkId id : problem.chunk_ids()) {
     const Chunk& chunk = problem.chunks[id];
-    for (const NodeId origin : chunk.origins) state.holders[id].push_back({origin, grid.epoch_at_or_after(chunk.ready)});
+    for (const NodeId origin : chunk.origins)
+      state.holders[id].push_back({origin, grid.epoch_at_or_after(chunk.ready)});
     for (const NodeId node : chunk.destinations) {
       if (std::find(chunk.origins.begin(), chunk.origins.end(), node) == chunk.origins.end()) {
         state.wanted[id].push_back(node);
@@ -123,7 +134,8 @@ EpochState advance(const Problem& problem, const EpochGrid& grid, const EpochSta
   }
   for_each_arrival(problem, grid, entries, [&](ChunkId chunk, NodeId node, int epoch) {
     auto& holders = next.holders[chunk];
-    const auto same = std::find_if(holders.begin(), holders.end(), [&](const EpochHolder& h) { return h.node == node; });
+    const auto same = std::find_if(holders.begin(), holders.end(),
+                                   [&](const EpochHolder& h) { return h.node == node; });
     const int from = std::max(0, epoch - epochs);
     if (same == holders.end()) {
       holders.push_back({node, from});
@@ -134,13 +146,15 @@ EpochState advance(const Problem& problem, const EpochGrid& grid, const EpochSta
     wanted.erase(std::remove(wanted.begin(), wanted.end(), node), wanted.end());
   });
   for (auto& holders : next.holders) {
-    std::sort(holders.begin(), holders.end(), [](const EpochHolder& a, const EpochHolder& b) { return a.node < b.node; });
+    std::sort(holders.begin(), holders.end(),
+              [](const EpochHolder& a, const EpochHolder& b) { return a.node < b.node; });
   }
   next.in_flight.clear();
   const auto keep = [&](EpochEntry entry) {
     entry.epoch -= epochs;
     // Until the last byte has left the link: links are in use before that, ejection caps up to then.
-    const int in_use = grid.latency(entry.link) + grid.window(entry.link, problem.chunks[entry.chunk].bytes);
+    const int in_use =
+        grid.latency(entry.link) + grid.window(entry.link, problem.chunks[entry.chunk].bytes);
     if (entry.epoch + in_use > 0) next.in_flight.push_back(entry);
   };
   for (const EpochEntry& entry : state.in_flight) keep(entry);
@@ -148,7 +162,8 @@ EpochState advance(const Problem& problem, const EpochGrid& grid, const EpochSta
   return next;
 }
 
-std::vector<int> earliest_epochs(const Problem& problem, const EpochGrid& grid, const EpochState& state, ChunkId chunk) {
+std::vector<int> earliest_epochs(const Problem& problem, const EpochGrid& grid,
+                                 const EpochState& state, ChunkId chunk) {
   const Topology& topology = problem.topology;
   const Chunk& what = problem.chunks[chunk];
   std::vector<int> earliest(topology.nodes().size(), kNever);
@@ -217,13 +232,15 @@ int completion_epoch(const Problem& problem, const EpochGrid& grid, const EpochS
     }
     for (const EpochHolder& holder : state.holders[id]) {  // still in flight at the beginning
       const auto& wanting = problem.chunks[id].destinations;
-      if (std::find(wanting.begin(), wanting.end(), holder.node) != wanting.end()) last = std::max(last, holder.epoch);
+      if (std::find(wanting.begin(), wanting.end(), holder.node) != wanting.end())
+        last = std::max(last, holder.epoch);
     }
   }
   return last;
 }
 
-std::vector<EpochEntry> epoch_schedule(const Problem& problem, const EpochGrid& grid, const Schedule& sends) {
+std::vector<EpochEntry> epoch_schedule(const Problem& problem, const EpochGrid& grid,
+                                       const Schedule& sends) {
   const Topology& topology = problem.topology;
   std::map<std::pair<ChunkId, NodeId>, int> held;
   for (const ChunkId id : problem.chunk_ids()) {
@@ -238,7 +255,8 @@ std::vector<EpochEntry> epoch_schedule(const Problem& problem, const EpochGrid& 
     if (send.bytes != bytes) return {};  // the grid knows whole chunks only
     const NodeId source = topology.link(send.links.front()).from;
     const auto holder = held.find({send.chunk, source});
-    if (holder == held.end()) continue;  // not causal on the grid: what depends on it falls away too
+    if (holder == held.end())
+      continue;  // not causal on the grid: what depends on it falls away too
     std::map<NodeId, int> offset{{source, 0}};
     std::map<NodeId, int> leaving;
     std::vector<int> entry_offset;
@@ -280,7 +298,8 @@ std::vector<EpochEntry> epoch_schedule(const Problem& problem, const EpochGrid& 
   return entries;
 }
 
-std::vector<EpochEntry> greedy_on_grid(const Problem& problem, const EpochGrid& grid, const EpochState& state) {
+std::vector<EpochEntry> greedy_on_grid(const Problem& problem, const EpochGrid& grid,
+                                       const EpochState& state) {
   const Topology& topology = problem.topology;
   const Routes routes(topology);
   EpochLoads loads(problem, grid);
@@ -324,8 +343,10 @@ std::vector<EpochEntry> greedy_on_grid(const Problem& problem, const EpochGrid& 
         }
         for (const HopId hop_id : routes.out(node)) {
           const Hop& hop = routes.hop(hop_id);
-          if (held.contains(hop.to)) continue;  // has it or will, and that it comes sooner is not planned for
-          if (!destinations.contains(hop.to) && !may_pass(problem, hop.to, chunk.job, chunk.bytes)) continue;
+          if (held.contains(hop.to))
+            continue;  // has it or will, and that it comes sooner is not planned for
+          if (!destinations.contains(hop.to) && !may_pass(problem, hop.to, chunk.job, chunk.bytes))
+            continue;
           const int enter = earliest_entry(hop, epoch);
           const int at = enter + hop_epochs(hop);
           const auto known = arrival.find(hop.to);

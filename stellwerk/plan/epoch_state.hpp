@@ -29,8 +29,8 @@ struct EpochEntry {
 
 /// The state of all chunks at epoch 0 of a model.
 struct EpochState {
-  IdVector<ChunkId, std::vector<EpochHolder>> holders;   ///< ascending by node; each node once
-  IdVector<ChunkId, std::vector<NodeId>> wanted;         ///< destinations that do not hold it yet
+  IdVector<ChunkId, std::vector<EpochHolder>> holders;  ///< ascending by node; each node once
+  IdVector<ChunkId, std::vector<NodeId>> wanted;        ///< destinations that do not hold it yet
   /// Entries made before epoch 0 whose bytes still move then (a switch may pass one on in an epoch >= 0).
   std::vector<EpochEntry> in_flight;
 };
@@ -44,7 +44,8 @@ EpochState advance(const Problem& problem, const EpochGrid& grid, const EpochSta
 
 /// Least epochs from which each node can hold the chunk (kNever: not at all), by links and their transit alone.
 inline constexpr int kNever = 1 << 29;
-std::vector<int> earliest_epochs(const Problem& problem, const EpochGrid& grid, const EpochState& state, ChunkId chunk);
+std::vector<int> earliest_epochs(const Problem& problem, const EpochGrid& grid,
+                                 const EpochState& state, ChunkId chunk);
 /// Least number of epochs from each node to the nearest node of `targets`.
 std::vector<int> distance_epochs(const Problem& problem, const EpochGrid& grid, Bytes bytes,
                                  const std::vector<NodeId>& targets, JobId job);
@@ -56,11 +57,13 @@ int completion_epoch(const Problem& problem, const EpochGrid& grid, const EpochS
 /// Places the sends of a schedule on the grid, in order of their starts, each at the earliest epoch at which its data
 /// and its links are there: an upper bound on the epochs needed, and a starting solution. Unbounded by any horizon. Keeps
 /// all limits but those of buffers. Empty when the sends are pieces of chunks.
-std::vector<EpochEntry> epoch_schedule(const Problem& problem, const EpochGrid& grid, const Schedule& sends);
+std::vector<EpochEntry> epoch_schedule(const Problem& problem, const EpochGrid& grid,
+                                       const Schedule& sends);
 
 /// Meets all remaining demands greedily on the grid: shortest paths in epochs from whoever holds the chunk, around what
 /// is in use already. Never shorter than need be, but always complete where every demand can be reached; empty otherwise.
-std::vector<EpochEntry> greedy_on_grid(const Problem& problem, const EpochGrid& grid, const EpochState& state);
+std::vector<EpochEntry> greedy_on_grid(const Problem& problem, const EpochGrid& grid,
+                                       const EpochState& state);
 
 /// Assembles entries into sends with nominal starts (epoch * tau): chains and trees through switches become one send
 /// each; entries that deliver nothing are dropped. What no tree can do (plan/epoch_sends.cpp) is delivered at the end.

@@ -80,7 +80,8 @@ void Insertion::restore(ChunkId chunk, std::vector<Send> sends) {
     const SendTiming times = timing(topology_, send);
     for (std::size_t i = 0; i < times.leaves.size(); ++i) {
       latest_ = std::max(latest_, send.start + times.arrival[i]);
-      if (std::find(what.destinations.begin(), what.destinations.end(), times.leaves[i]) != what.destinations.end()) {
+      if (std::find(what.destinations.begin(), what.destinations.end(), times.leaves[i]) !=
+          what.destinations.end()) {
         finish = std::max(finish, send.start + times.arrival[i]);
       }
     }
@@ -93,7 +94,9 @@ void Insertion::restore(ChunkId chunk, std::vector<Send> sends) {
 }
 
 bool Insertion::limits(const Chunk& chunk, NodeId node) const {
-  const auto in = [&](const std::vector<NodeId>& list) { return std::find(list.begin(), list.end(), node) != list.end(); };
+  const auto in = [&](const std::vector<NodeId>& list) {
+    return std::find(list.begin(), list.end(), node) != list.end();
+  };
   return reservations_.buffer(node) >= 0 && !in(chunk.origins) && !in(chunk.destinations);
 }
 
@@ -164,7 +167,8 @@ void Insertion::start_chunk(ChunkId chunk) {
   auto& durations = durations_[bytes_.value];
   if (durations.empty()) {
     durations.reserve(routes_.size());
-    for (const HopId id : routes_.hop_ids()) durations.push_back(transmission_time(bytes_, routes_.hop(id).bandwidth));
+    for (const HopId id : routes_.hop_ids())
+      durations.push_back(transmission_time(bytes_, routes_.hop(id).bandwidth));
   }
   duration_ = &durations;
   if (forward_job_ != what.job) {
@@ -224,8 +228,10 @@ bool Insertion::grow(Time earliest, const InsertionStyle& style) {
       fix_path(entry.hop, style);
       continue;
     }
-    const std::int64_t extra = labels_[hop.from].mark == Mark::tentative ? labels_[hop.from].extra : 0;
-    target = {Mark::tentative, now.arrival, extra + penalty(entry.hop, style), entry.hop, now.start + hop.latency};
+    const std::int64_t extra =
+        labels_[hop.from].mark == Mark::tentative ? labels_[hop.from].extra : 0;
+    target = {Mark::tentative, now.arrival, extra + penalty(entry.hop, style), entry.hop,
+              now.start + hop.latency};
     push_hops(hop.to, style);
   }
 }
@@ -240,9 +246,11 @@ void Insertion::fix_path(HopId last, const InsertionStyle& style) {
   std::reverse(path.begin(), path.end());
   for (const HopId step : path) {
     const NodeId from = routes_.hop(step).from;
-    if (labels_[routes_.hop(step).to].mark == Mark::held) continue;  // a joint multicast got there first
+    if (labels_[routes_.hop(step).to].mark == Mark::held)
+      continue;  // a joint multicast got there first
     const Placement placement = place(step, labels_[from].arrival);
-    if (!placement.possible()) return;  // no room to stay any more: what is behind is reached another way
+    if (!placement.possible())
+      return;  // no room to stay any more: what is behind is reached another way
     if (placement.shared >= 0 || !multicast_ || !commit_multicast(step, placement.start, style)) {
       commit(step, placement);
     }
@@ -255,12 +263,14 @@ std::int64_t Insertion::penalty(HopId hop, const InsertionStyle& style) {
     std::int64_t occupied = 0;
     for (const LinkId id : routes_.hop(hop).links) {
       // Time of the link itself: what a fast link is kept from doing counts less.
-      occupied += (*duration_)[hop].ps / std::max<std::int64_t>(1, topology_.link(id).bandwidth.bytes_per_second /
-                                                                       routes_.hop(hop).bandwidth.bytes_per_second);
+      occupied += (*duration_)[hop].ps /
+                  std::max<std::int64_t>(1, topology_.link(id).bandwidth.bytes_per_second /
+                                                routes_.hop(hop).bandwidth.bytes_per_second);
     }
     result = occupied * style.occupancy_quarters / 4;
   }
-  if (style.noise.ps > 0) result += static_cast<std::int64_t>(rng_.below(static_cast<std::uint64_t>(style.noise.ps)));
+  if (style.noise.ps > 0)
+    result += static_cast<std::int64_t>(rng_.below(static_cast<std::uint64_t>(style.noise.ps)));
   return result;
 }
 
@@ -288,8 +298,10 @@ void Insertion::hop_footprint(HopId hop, Footprint& result) {
     result.push_back({reservations_.link(id), offset, duration, rate});
     offset += topology_.link(id).latency;
   }
-  if (const int cap = reservations_.injection(h.from); cap >= 0) result.push_back({cap, Time{0}, duration, rate});
-  if (const int cap = reservations_.ejection(h.to); cap >= 0) result.push_back({cap, offset, duration, rate});
+  if (const int cap = reservations_.injection(h.from); cap >= 0)
+    result.push_back({cap, Time{0}, duration, rate});
+  if (const int cap = reservations_.ejection(h.to); cap >= 0)
+    result.push_back({cap, offset, duration, rate});
 }
 
 Insertion::Placement Insertion::place(HopId hop, Time available) {
@@ -297,22 +309,30 @@ Insertion::Placement Insertion::place(HopId hop, Time available) {
   const NodeId to = routes_.hop(hop).to;
   hop_footprint(hop, scratch_);
   if (limited_[to] != 0) {
-    scratch_.push_back({reservations_.buffer(to), routes_.hop(hop).latency, (*duration_)[hop], bytes_.value});
+    scratch_.push_back(
+        {reservations_.buffer(to), routes_.hop(hop).latency, (*duration_)[hop], bytes_.value});
   }
   const Time own = reservations_.earliest(scratch_, available);
   if (own == Time::max() || !stay_fits(routes_.hop(hop).from, own + (*duration_)[hop])) return none;
   const bool late = no_wait_ && own > available && !labels_[routes_.hop(hop).from].origin;
-  Placement best = late ? none : Placement{own, own + routes_.hop(hop).latency + (*duration_)[hop], -1};
-  if (!multicast_ || routes_.hop(hop).links.size() < 2 || labels_[routes_.hop(hop).from].mark != Mark::held) return best;
+  Placement best =
+      late ? none : Placement{own, own + routes_.hop(hop).latency + (*duration_)[hop], -1};
+  if (!multicast_ || routes_.hop(hop).links.size() < 2 ||
+      labels_[routes_.hop(hop).from].mark != Mark::held)
+    return best;
   Send extended;
   Footprint branch;
   const auto& mine = sends_[chunk_];
   for (std::size_t i = 0; i < mine.size(); ++i) {
-    if (mine[i].start >= best.start || mine[i].links.front() != routes_.hop(hop).links.front()) continue;
-    if (!try_branch(hop, mine[i], extended, branch) || !reservations_.fits(branch, mine[i].start)) continue;
+    if (mine[i].start >= best.start || mine[i].links.front() != routes_.hop(hop).links.front())
+      continue;
+    if (!try_branch(hop, mine[i], extended, branch) || !reservations_.fits(branch, mine[i].start))
+      continue;
     const Time duration = transmission_time(bytes_, mine[i].rate);
     const Time arrival = mine[i].start + routes_.hop(hop).latency + duration;
-    if (limited_[to] != 0 && !reservations_.fits(stay_footprint(to, {arrival - duration, arrival}, bytes_), arrival - duration)) {
+    if (limited_[to] != 0 &&
+        !reservations_.fits(stay_footprint(to, {arrival - duration, arrival}, bytes_),
+                            arrival - duration)) {
       continue;
     }
     if (arrival <= best.arrival) best = {mine[i].start, arrival, static_cast<int>(i)};
@@ -324,7 +344,8 @@ bool Insertion::try_branch(HopId hop, const Send& send, Send& extended, Footprin
   // Walk the common first links; where the hop leaves the tree there must be a copying switch, and the rest must be new.
   const std::vector<LinkId>& links = routes_.hop(hop).links;
   std::size_t common = 0;
-  while (common < links.size() && std::find(send.links.begin(), send.links.end(), links[common]) != send.links.end()) {
+  while (common < links.size() &&
+         std::find(send.links.begin(), send.links.end(), links[common]) != send.links.end()) {
     ++common;
   }
   if (common == 0 || common == links.size()) return false;
@@ -348,7 +369,8 @@ bool Insertion::try_branch(HopId hop, const Send& send, Send& extended, Footprin
   }
   const NodeId to = routes_.hop(hop).to;
   if (topology_.node(to).ejection && *topology_.node(to).ejection < send.rate) return false;
-  if (const int cap = reservations_.ejection(to); cap >= 0) branch.push_back({cap, offset, duration, rate});
+  if (const int cap = reservations_.ejection(to); cap >= 0)
+    branch.push_back({cap, offset, duration, rate});
   if (const int cap = reservations_.groups(fork); cap >= 0) {
     int outgoing = 0;
     Time at_fork{0};
@@ -400,7 +422,9 @@ bool Insertion::commit_multicast(HopId hop, Time start, const InsertionStyle& st
   for (const HopId id : routes_.out(h.from)) {
     const Hop& other = routes_.hop(id);
     if (other.links.size() < 2 || other.links.front() != h.links.front()) continue;
-    if (reached.contains(other.to) || wanted_[other.to] == 0 || labels_[other.to].mark == Mark::held) continue;
+    if (reached.contains(other.to) || wanted_[other.to] == 0 ||
+        labels_[other.to].mark == Mark::held)
+      continue;
     if (!try_branch(id, send, extended, branch)) continue;
     send = extended;
     reached.insert(other.to);
@@ -410,11 +434,13 @@ bool Insertion::commit_multicast(HopId hop, Time start, const InsertionStyle& st
   const Time joint = reservations_.earliest(scratch_, start);
   const std::int64_t patience =
       (*duration_)[hop].ps * style.wait_quarters / 4 * static_cast<std::int64_t>(reached.size());
-  if ((joint - start).ps > patience || (no_wait_ && joint > start && !labels_[h.from].origin)) return false;
+  if ((joint - start).ps > patience || (no_wait_ && joint > start && !labels_[h.from].origin))
+    return false;
   send.start = joint;
   reservations_.add(scratch_, joint);
   const SendTiming times = timing(topology_, send);
-  for (std::size_t i = 0; i < times.leaves.size(); ++i) hold(times.leaves[i], joint + times.arrival[i]);
+  for (std::size_t i = 0; i < times.leaves.size(); ++i)
+    hold(times.leaves[i], joint + times.arrival[i]);
   sends_[chunk_].push_back(std::move(send));
   return true;
 }

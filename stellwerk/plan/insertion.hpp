@@ -14,10 +14,12 @@ namespace stellwerk {
 
 /// How one chunk's tree is grown.
 struct InsertionStyle {
-  int occupancy_quarters = 0;  ///< penalty per unit of link time used, in quarters: lambda = occupancy_quarters / 4
-  int wait_quarters = 0;       ///< joint multicast: how long (in quarters of one send, per receiver) to wait for all
-  Time noise;                  ///< keys are disturbed by up to this much
-  bool no_wait = false;        ///< a node that is no origin sends on at the instant of arrival or never
+  int occupancy_quarters =
+      0;  ///< penalty per unit of link time used, in quarters: lambda = occupancy_quarters / 4
+  int wait_quarters =
+      0;  ///< joint multicast: how long (in quarters of one send, per receiver) to wait for all
+  Time noise;            ///< keys are disturbed by up to this much
+  bool no_wait = false;  ///< a node that is no origin sends on at the instant of arrival or never
 };
 
 /// A schedule under construction, for chunks without contributors. Every chunk's sends can be taken out and inserted
@@ -46,10 +48,10 @@ class Insertion {
   enum class Mark : std::uint8_t { untouched, tentative, held };
   struct Label {
     Mark mark = Mark::untouched;
-    Time arrival;        ///< when it holds (or would hold) the chunk
+    Time arrival;            ///< when it holds (or would hold) the chunk
     std::int64_t extra = 0;  ///< penalties on the tentative path so far, ps
-    HopId parent;        ///< tentative: the hop that reaches it
-    Time first_in;       ///< tentative: when its first byte would come in
+    HopId parent;            ///< tentative: the hop that reaches it
+    Time first_in;           ///< tentative: when its first byte would come in
     bool origin = false;
   };
   struct Entry {
@@ -112,11 +114,12 @@ class Insertion {
   IdVector<NodeId, char> wanted_;
   IdVector<NodeId, char> may_forward_;
   JobId forward_job_;
-  IdVector<NodeId, char> limited_;  ///< the chunk would be in transit there, and the buffer is limited
+  IdVector<NodeId, char>
+      limited_;  ///< the chunk would be in transit there, and the buffer is limited
   IdVector<NodeId, Stay> stays_;
-  std::vector<NodeId> fresh_;   ///< nodes that became holders and whose hops are to be pushed
-  std::size_t missing_ = 0;     ///< destinations still without the chunk
-  std::vector<Entry> queue_;    ///< a heap
+  std::vector<NodeId> fresh_;  ///< nodes that became holders and whose hops are to be pushed
+  std::size_t missing_ = 0;    ///< destinations still without the chunk
+  std::vector<Entry> queue_;   ///< a heap
   Footprint scratch_;
 };
 

@@ -42,8 +42,8 @@ EpochModelOptions model_options(const PlanOptions& options, Objective objective)
 /// One grid, one horizon at a time.
 class HorizonSearch {
  public:
-  HorizonSearch(const Problem& problem, const EpochGrid& grid, std::vector<EpochEntry> start, const PlanOptions& options,
-                PlannerContext& context)
+  HorizonSearch(const Problem& problem, const EpochGrid& grid, std::vector<EpochEntry> start,
+                const PlanOptions& options, PlannerContext& context)
       : problem_(problem),
         grid_(grid),
         options_(options),
@@ -61,7 +61,8 @@ class HorizonSearch {
       int horizon = result_.proven;
       StopCondition stop = context_.stop;
       if (!patient) {
-        stop = context_.stop.within(context_.stop.seconds_left() * (result_.entries.empty() ? 0.9 : 0.4));
+        stop = context_.stop.within(context_.stop.seconds_left() *
+                                    (result_.entries.empty() ? 0.9 : 0.4));
         patient = true;
       } else if (result_.epochs < kNever) {
         horizon = result_.epochs - 1;
@@ -74,14 +75,17 @@ class HorizonSearch {
       if (status == lp::Status::infeasible) {
         result_.proven = std::max(result_.proven, horizon + 1);
         patient = false;
-      } else if (status == lp::Status::no_solution && horizon > result_.proven && result_.epochs < kNever) {
+      } else if (status == lp::Status::no_solution && horizon > result_.proven &&
+                 result_.epochs < kNever) {
         break;  // the time is up
       }
     }
-    if (options_.weighted_objective && result_.epochs < kNever && !context_.stop.should_stop()) polish_weighted();
+    if (options_.weighted_objective && result_.epochs < kNever && !context_.stop.should_stop())
+      polish_weighted();
     // Where a known plan met the bound no model was solved, but an export was asked for all the same.
     if (!options_.write_model.empty() && !written_) {
-      export_model(model_of(result_.epochs < kNever ? result_.epochs : result_.proven, Objective::none));
+      export_model(
+          model_of(result_.epochs < kNever ? result_.epochs : result_.proven, Objective::none));
     }
     result_.limit = context_.stop.reached();
     return result_;
@@ -174,13 +178,15 @@ class HorizonSearch {
 
 /// The finest duration whose model is likely to be solved: exact grid, fastest link, slowest link, then doubling.
 Time comfortable_duration(const Problem& problem, const PlanOptions& options, Time expected) {
-  if (options.epoch.kind != EpochChoice::Kind::automatic) return epoch_duration(problem, options.epoch);
+  if (options.epoch.kind != EpochChoice::Kind::automatic)
+    return epoch_duration(problem, options.epoch);
   const auto comfortable = [&](Time duration) {
     constexpr std::int64_t kMostEpochs = 1000;
     const std::int64_t horizon = expected.ps / duration.ps + 1;
     if (horizon > kMostEpochs) return false;
     const EpochGrid grid(problem, duration);
-    return count_entries(problem, grid, initial_state(problem, grid), static_cast<int>(horizon)) <= kComfortableColumns;
+    return count_entries(problem, grid, initial_state(problem, grid), static_cast<int>(horizon)) <=
+           kComfortableColumns;
   };
   for (const auto kind : {EpochChoice::Kind::automatic, EpochChoice::Kind::fastest}) {
     const Time duration = epoch_duration(problem, {kind, 1, Time{0}});
@@ -224,13 +230,15 @@ std::vector<EpochEntry> read_entries(const Problem& problem, const EpochGrid& gr
   const lp::Solution solution = lp::solve(fixed, solve_options);
   if (!solution.has_values()) {
     throw Error(ErrorCode::unreadable_input,
-                options.read_solution + ": does not solve this problem on a grid of " + to_string(grid.duration()) +
-                    " within " + std::to_string(horizon) + " epochs; use the file and the epoch of the exported model");
+                options.read_solution + ": does not solve this problem on a grid of " +
+                    to_string(grid.duration()) + " within " + std::to_string(horizon) +
+                    " epochs; use the file and the epoch of the exported model");
   }
   return model.entries(solution.values);
 }
 
-Part solve_part(const Problem& problem, const PlanOptions& options, PlannerContext& context, Schedule incumbent) {
+Part solve_part(const Problem& problem, const PlanOptions& options, PlannerContext& context,
+                Schedule incumbent) {
   Part part;
   if (problem.chunks.empty()) {
     part.solved = true;
@@ -243,7 +251,8 @@ Part solve_part(const Problem& problem, const PlanOptions& options, PlannerConte
     search_options.store = true;  // even then its length tells which grid will do
     incumbent = plan_search(problem, search_options, quick).sends;
   }
-  const Time expected = incumbent.empty() ? (context.bound ? 2 * context.bound->value : Time{1}) : makespan(problem, incumbent);
+  const Time expected = incumbent.empty() ? (context.bound ? 2 * context.bound->value : Time{1})
+                                          : makespan(problem, incumbent);
   const EpochGrid grid(problem, comfortable_duration(problem, options, expected));
   std::vector<EpochEntry> start = epoch_schedule(problem, grid, incumbent);
   // It may store where it must not, or more than there is room for.
@@ -259,7 +268,9 @@ Part solve_part(const Problem& problem, const PlanOptions& options, PlannerConte
   part.solved = found.epochs < kNever;
   part.epoch = {grid.duration(), part.solved ? found.epochs : 0, found.proven};
   if (!found.entries.empty()) {
-    part.sends = polish(problem, entries_to_sends(problem, grid, initial_state(problem, grid), found.entries), context.stop);
+    part.sends = polish(
+        problem, entries_to_sends(problem, grid, initial_state(problem, grid), found.entries),
+        context.stop);
   }
   const bool restricted = !options.store;  // the incumbent need not keep the restriction
   if (!incumbent.empty() && !restricted &&
@@ -272,23 +283,29 @@ Part solve_part(const Problem& problem, const PlanOptions& options, PlannerConte
 
 }  // namespace
 
-GridSolution solve_on_grid(const Problem& problem, const EpochGrid& grid, std::vector<EpochEntry> start,
-                           const PlanOptions& options, PlannerContext& context) {
+GridSolution solve_on_grid(const Problem& problem, const EpochGrid& grid,
+                           std::vector<EpochEntry> start, const PlanOptions& options,
+                           PlannerContext& context) {
   return HorizonSearch(problem, grid, std::move(start), options, context).run();
 }
 
-PlannerOutcome plan_milp(const Problem& problem, const PlanOptions& options, PlannerContext& context) {
+PlannerOutcome plan_milp(const Problem& problem, const PlanOptions& options,
+                         PlannerContext& context) {
   PlannerOutcome outcome;
   const auto finish = [&](Part part) {
     outcome.sends = std::move(part.sends);
     outcome.epoch = part.epoch;
-    outcome.termination = {part.solved ? Termination::Reason::feasible : Termination::Reason::no_solution, part.limit};
-    if (!part.solved) outcome.message = "no plan on the grid of " + to_string(part.epoch.duration) + " before the limit";
+    outcome.termination = {
+        part.solved ? Termination::Reason::feasible : Termination::Reason::no_solution, part.limit};
+    if (!part.solved)
+      outcome.message =
+          "no plan on the grid of " + to_string(part.epoch.duration) + " before the limit";
     return outcome;
   };
   if (!has_reductions(problem)) {
     if (options.copy) {
-      return finish(solve_part(problem, options, context, context.incumbent != nullptr ? *context.incumbent : Schedule{}));
+      return finish(solve_part(problem, options, context,
+                               context.incumbent != nullptr ? *context.incumbent : Schedule{}));
     }
     const NoCopyProblem single = without_copies(problem);
     Part part = solve_part(single.problem, options, context, {});
@@ -319,7 +336,8 @@ PlannerOutcome plan_milp(const Problem& problem, const PlanOptions& options, Pla
   whole.solved = true;
   // What is proven of a half holds for the whole only when there is one half.
   if (!both) whole.epoch = split.collect.chunks.empty() ? spread.epoch : collect.epoch;
-  whole.sends = polish(problem, join_reductions(problem, split, collect.sends, spread.sends), context.stop);
+  whole.sends =
+      polish(problem, join_reductions(problem, split, collect.sends, spread.sends), context.stop);
   finish(std::move(whole));
   if (both) outcome.epoch.reset();
   return outcome;

@@ -8,7 +8,8 @@ namespace stellwerk {
 
 /// Any demand (reductions through time reversal; allreduce as two halves, each solved on its own). Honours copy, store,
 /// epoch, gap, weighted_objective, write_model and read_solution. The epoch record tells what is proven on the grid.
-PlannerOutcome plan_milp(const Problem& problem, const PlanOptions& options, PlannerContext& context);
+PlannerOutcome plan_milp(const Problem& problem, const PlanOptions& options,
+                         PlannerContext& context);
 
 /// What the search on one grid found, for tests and for the planner itself.
 struct GridSolution {
@@ -19,7 +20,8 @@ struct GridSolution {
 };
 
 /// The shortest plan on the grid. `start` (may be empty) is a known plan. Precondition: no reductions.
-GridSolution solve_on_grid(const Problem& problem, const EpochGrid& grid, std::vector<EpochEntry> start,
-                           const PlanOptions& options, PlannerContext& context);
+GridSolution solve_on_grid(const Problem& problem, const EpochGrid& grid,
+                           std::vector<EpochEntry> start, const PlanOptions& options,
+                           PlannerContext& context);
 
 }  // namespace stellwerk

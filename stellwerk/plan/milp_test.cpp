@@ -208,9 +208,9 @@ TEST(Milp, NonMembersForwardOnlyWhereAllowed) {
 
 TEST(Milp, WithoutStoringAChunkGoesOnAtOnceOrNever) {
   // x must pass 1 while 1 -> 2 is busy with y, or leave 0 while 0 -> 1 is busy with z.
-  const Problem problem = testing::problem(
-      testing::line(4), {data({0}, {2}), data({1}, {3}, Time{kUs}), data({0}, {1}, Time{kUs}),
-                         data({0}, {1}, Time{kUs})});
+  const Problem problem =
+      testing::problem(testing::line(4), {data({0}, {2}), data({1}, {3}, Time{kUs}),
+                                          data({0}, {1}, Time{kUs}), data({0}, {1}, Time{kUs})});
   EXPECT_EQ(optimum(problem), 3);
   PlanOptions options;
   options.store = false;
@@ -290,7 +290,8 @@ TEST(Milp, ReductionsGoThroughTimeReversal) {
   ASSERT_TRUE(scatter.has_plan());
   EXPECT_EQ(scatter.epoch->epochs, 2);
   EXPECT_EQ(scatter.epoch->proven_epochs, 2);
-  const PlannerOutcome all = plan(testing::problem(testing::ring(4), Collective::allreduce), options);
+  const PlannerOutcome all =
+      plan(testing::problem(testing::ring(4), Collective::allreduce), options);
   ASSERT_TRUE(all.has_plan());
   EXPECT_FALSE(all.epoch.has_value());  // two halves: nothing is proven of the whole
   options.copy = false;
@@ -332,7 +333,8 @@ class MilpFiles : public ::testing::Test {
  protected:
   void SetUp() override {
     folder_ = std::filesystem::temp_directory_path() /
-              ("stellwerk_milp_test_" + std::to_string(::testing::UnitTest::GetInstance()->random_seed()) +
+              ("stellwerk_milp_test_" +
+               std::to_string(::testing::UnitTest::GetInstance()->random_seed()) +
                ::testing::UnitTest::GetInstance()->current_test_info()->name());
     std::filesystem::create_directories(folder_);
   }

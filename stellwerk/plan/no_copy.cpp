@@ -12,7 +12,8 @@ NoCopyProblem without_copies(const Problem& problem) {
   for (const ChunkId id : problem.chunk_ids()) {
     const Chunk& chunk = problem.chunks[id];
     for (const NodeId node : chunk.destinations) {
-      if (std::find(chunk.origins.begin(), chunk.origins.end(), node) != chunk.origins.end()) continue;
+      if (std::find(chunk.origins.begin(), chunk.origins.end(), node) != chunk.origins.end())
+        continue;
       Chunk single = chunk;
       single.destinations = {node};
       result.problem.chunks.push_back(std::move(single));

@@ -27,26 +27,28 @@ struct EpochChoice {
 /// Options that planners share. A planner ignores what it has no use for.
 struct PlanOptions {
   EpochChoice epoch;
-  double gap = 0.01;              ///< stop when transfer time <= (1 + gap) * bound
+  double gap = 0.01;  ///< stop when transfer time <= (1 + gap) * bound
   std::uint64_t seed = 1;
   int threads = 1;
-  bool quick = false;             ///< search: construction passes only
-  bool copy = true;               ///< false: no node sends a chunk on more than once (milp, lp)
-  bool store = true;              ///< false: a forwarding node sends on at once or never (milp)
-  bool weighted_objective = false;  ///< milp: the paper's sum over deliveries of weight / (epoch + 1)
-  int round_epochs = 0;           ///< rounds: epochs a round; 0: chosen
-  std::string write_model;        ///< milp, lp: path of the exported model; empty: none
-  std::string read_solution;      ///< milp: path of a solution file to start from; empty: none
+  bool quick = false;  ///< search: construction passes only
+  bool copy = true;    ///< false: no node sends a chunk on more than once (milp, lp)
+  bool store = true;   ///< false: a forwarding node sends on at once or never (milp)
+  bool weighted_objective =
+      false;                  ///< milp: the paper's sum over deliveries of weight / (epoch + 1)
+  int round_epochs = 0;       ///< rounds: epochs a round; 0: chosen
+  std::string write_model;    ///< milp, lp: path of the exported model; empty: none
+  std::string read_solution;  ///< milp: path of a solution file to start from; empty: none
 };
 
 /// What a planner is handed besides the problem.
 struct PlannerContext {
   StopCondition stop;
-  Progress* progress = nullptr;               ///< may be null
+  Progress* progress = nullptr;  ///< may be null
   Rng rng{1};
-  std::optional<Bound> bound;                 ///< for any chunking
+  std::optional<Bound> bound;  ///< for any chunking
   std::optional<Bound> bound_chunked;
-  const Schedule* incumbent = nullptr;        ///< a valid plan of the same problem, to warm-start from; may be null
+  const Schedule* incumbent =
+      nullptr;  ///< a valid plan of the same problem, to warm-start from; may be null
 
   void report(const std::string& stage, std::optional<Time> incumbent_time = {}) const {
     if (progress != nullptr) {
@@ -56,13 +58,14 @@ struct PlannerContext {
 };
 
 struct PlannerOutcome {
-  Schedule sends;               ///< re-timed; empty without a plan
+  Schedule sends;  ///< re-timed; empty without a plan
   Termination termination;
-  std::string message;          ///< why there is no plan, or what limits the one there is; may be empty
+  std::string message;  ///< why there is no plan, or what limits the one there is; may be empty
   std::optional<EpochRecord> epoch;
 
   bool has_plan() const {
-    return termination.reason == Termination::Reason::optimal || termination.reason == Termination::Reason::feasible;
+    return termination.reason == Termination::Reason::optimal ||
+           termination.reason == Termination::Reason::feasible;
   }
 };
 
@@ -71,10 +74,10 @@ using PlanFunction = PlannerOutcome (*)(const Problem&, const PlanOptions&, Plan
 struct PlannerRow {
   std::string_view name;
   std::string_view summary;
-  bool reductions;      ///< handles reduction chunks
-  bool copies;          ///< handles chunks with several destinations
-  bool exact;           ///< may prove optimality (of its discretised model)
-  bool baseline;        ///< what others do today
+  bool reductions;  ///< handles reduction chunks
+  bool copies;      ///< handles chunks with several destinations
+  bool exact;       ///< may prove optimality (of its discretised model)
+  bool baseline;    ///< what others do today
   PlanFunction plan;
 };
 

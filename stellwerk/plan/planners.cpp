@@ -14,16 +14,17 @@ namespace stellwerk {
 namespace {
 
 constexpr std::array kPlanners = {
-    PlannerRow{"direct", "every chunk straight to its destinations, as in pairwise exchange", true, true, false, true,
-               plan_direct},
+    PlannerRow{"direct", "every chunk straight to its destinations, as in pairwise exchange", true,
+               true, false, true, plan_direct},
     PlannerRow{"ring", "NCCL-like ring over the ranks", true, true, false, true, plan_ring},
-    PlannerRow{"search", "multicast trees inserted one by one, then ruin and recreate", true, true, false, false,
-               plan_search},
-    PlannerRow{"lp", "time-expanded linear program, for demands without useful copies", false, false, true, false,
-               plan_lp},
-    PlannerRow{"milp", "time-expanded mixed-integer program with copy and store-and-forward", true, true, true, false,
-               plan_milp},
-    PlannerRow{"rounds", "milp by time partitioning into rounds", true, true, false, false, plan_rounds},
+    PlannerRow{"search", "multicast trees inserted one by one, then ruin and recreate", true, true,
+               false, false, plan_search},
+    PlannerRow{"lp", "time-expanded linear program, for demands without useful copies", false,
+               false, true, false, plan_lp},
+    PlannerRow{"milp", "time-expanded mixed-integer program with copy and store-and-forward", true,
+               true, true, false, plan_milp},
+    PlannerRow{"rounds", "milp by time partitioning into rounds", true, true, false, false,
+               plan_rounds},
 };
 
 }  // namespace
@@ -36,7 +37,8 @@ const PlannerRow& find_planner(std::string_view name) {
     if (row.name == name) return row;
     names += (names.empty() ? "" : ", ") + std::string(row.name);
   }
-  throw Error(ErrorCode::usage, "'" + std::string(name) + "' is not a planner: choose one of " + names);
+  throw Error(ErrorCode::usage,
+              "'" + std::string(name) + "' is not a planner: choose one of " + names);
 }
 
 }  // namespace stellwerk

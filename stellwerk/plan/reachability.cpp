@@ -69,10 +69,14 @@ void require_reachable(const Problem& problem) {
       if (problem.relays == Relays::members) {
         why = "no path through members of the job; allow other GPUs with --relays all or add links";
       }
-      if (buffers) why = "no path leads there through nodes whose buffers have room for it; raise buffer or add links";
-      throw Error(ErrorCode::unsolved, "job '" + job + "': chunk " + std::to_string(id.value) + " of '" +
-                                           problem.topology.node(missing).name + "' cannot reach '" +
-                                           problem.topology.node(node).name + "': " + why);
+      if (buffers)
+        why =
+            "no path leads there through nodes whose buffers have room for it; raise buffer or add "
+            "links";
+      throw Error(ErrorCode::unsolved, "job '" + job + "': chunk " + std::to_string(id.value) +
+                                           " of '" + problem.topology.node(missing).name +
+                                           "' cannot reach '" + problem.topology.node(node).name +
+                                           "': " + why);
     }
   }
 }

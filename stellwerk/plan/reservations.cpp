@@ -10,7 +10,8 @@ Reservations::Reservations(const Topology& topology)
       ejection_(topology.nodes().size(), -1),
       groups_(topology.nodes().size(), -1),
       buffer_(topology.nodes().size(), -1) {
-  for (const Link& link : topology.links()) timelines_.emplace_back(link.bandwidth.bytes_per_second);
+  for (const Link& link : topology.links())
+    timelines_.emplace_back(link.bandwidth.bytes_per_second);
   const auto limit = [&](int& number, std::int64_t capacity) {
     number = static_cast<int>(timelines_.size());
     timelines_.emplace_back(capacity);
@@ -43,7 +44,8 @@ void Reservations::footprint(const Send& send, Footprint& result) const {
     occupy(send.links[i].value, times.entry[i], rate);
     if (topology_->stores(link.from)) occupy(injection_[link.from], times.entry[i], rate);
     if (topology_->stores(link.to)) occupy(ejection_[link.to], times.entry[i] + link.latency, rate);
-    if (groups_[link.from] >= 0 && ++copies[link.from] == 2) occupy(groups_[link.from], times.entry[i], 1);
+    if (groups_[link.from] >= 0 && ++copies[link.from] == 2)
+      occupy(groups_[link.from], times.entry[i], 1);
   }
 }
 
@@ -52,8 +54,8 @@ Time Reservations::earliest(const Footprint& footprint, Time from) const {
   for (bool moved = true; moved;) {
     moved = false;
     for (const Occupation& item : footprint) {
-      const Time fit = timelines_[static_cast<std::size_t>(item.resource)].earliest(start + item.offset, item.duration,
-                                                                                    item.amount);
+      const Time fit = timelines_[static_cast<std::size_t>(item.resource)].earliest(
+          start + item.offset, item.duration, item.amount);
       if (fit == Time::max()) return fit;
       if (fit - item.offset > start) {
         start = fit - item.offset;
@@ -66,13 +68,15 @@ Time Reservations::earliest(const Footprint& footprint, Time from) const {
 
 void Reservations::add(const Footprint& footprint, Time start) {
   for (const Occupation& item : footprint) {
-    timelines_[static_cast<std::size_t>(item.resource)].add(start + item.offset, item.duration, item.amount);
+    timelines_[static_cast<std::size_t>(item.resource)].add(start + item.offset, item.duration,
+                                                            item.amount);
   }
 }
 
 void Reservations::remove(const Footprint& footprint, Time start) {
   for (const Occupation& item : footprint) {
-    timelines_[static_cast<std::size_t>(item.resource)].add(start + item.offset, item.duration, -item.amount);
+    timelines_[static_cast<std::size_t>(item.resource)].add(start + item.offset, item.duration,
+                                                            -item.amount);
   }
 }
 

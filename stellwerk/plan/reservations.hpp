@@ -31,7 +31,9 @@ class Reservations {
 
   /// The earliest start >= from at which all of it fits; Time::max() when it never does.
   Time earliest(const Footprint& footprint, Time from) const;
-  bool fits(const Footprint& footprint, Time start) const { return earliest(footprint, start) == start; }
+  bool fits(const Footprint& footprint, Time start) const {
+    return earliest(footprint, start) == start;
+  }
 
   void add(const Footprint& footprint, Time start);
   void remove(const Footprint& footprint, Time start);

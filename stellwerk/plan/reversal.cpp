@@ -23,13 +23,15 @@ namespace {
 /// Finds where sums can be formed.
 class Roots {
  public:
-  explicit Roots(const Problem& problem) : problem_(problem), buffers_(has_buffer_limits(problem.topology)) {}
+  explicit Roots(const Problem& problem)
+      : problem_(problem), buffers_(has_buffer_limits(problem.topology)) {}
 
   /// The owner when it wants the sum, else the first destination; but if not all contributors reach it or it does not
   /// reach all destinations, the first node among destinations and contributors for which that holds.
   NodeId of(const Chunk& chunk) {
     const auto& wanting = chunk.destinations;
-    const bool owner_wants = std::find(wanting.begin(), wanting.end(), chunk.owner) != wanting.end();
+    const bool owner_wants =
+        std::find(wanting.begin(), wanting.end(), chunk.owner) != wanting.end();
     const NodeId usual = owner_wants ? chunk.owner : wanting.front();
     if (buffers_) known_.clear();
     if (serves(chunk, usual)) return usual;
@@ -44,9 +46,11 @@ class Roots {
  private:
   bool serves(const Chunk& chunk, NodeId root) {
     const auto all_in = [](const std::vector<NodeId>& nodes, const std::vector<char>& seen) {
-      return std::all_of(nodes.begin(), nodes.end(), [&](NodeId node) { return seen[node.index()] != 0; });
+      return std::all_of(nodes.begin(), nodes.end(),
+                         [&](NodeId node) { return seen[node.index()] != 0; });
     };
-    return all_in(chunk.contributors, reach(chunk, root, true)) && all_in(chunk.destinations, reach(chunk, root, false));
+    return all_in(chunk.contributors, reach(chunk, root, true)) &&
+           all_in(chunk.destinations, reach(chunk, root, false));
   }
 
   /// Who reaches the root (`towards`), or whom it reaches. Without buffer limits chunks of one job and size have the same
@@ -65,7 +69,9 @@ class Roots {
         const NodeId next = towards ? topology.link(id).from : topology.link(id).to;
         const auto& partners = towards ? chunk.contributors : chunk.destinations;
         const bool takes_part = std::find(partners.begin(), partners.end(), next) != partners.end();
-        if (seen[next.index()] != 0 || !(takes_part || may_pass(problem_, next, chunk.job, chunk.bytes))) continue;
+        if (seen[next.index()] != 0 ||
+            !(takes_part || may_pass(problem_, next, chunk.job, chunk.bytes)))
+          continue;
         seen[next.index()] = 1;
         stack.push_back(next);
       }
@@ -80,7 +86,8 @@ class Roots {
 
 std::vector<NodeId> without(const std::vector<NodeId>& nodes, NodeId node) {
   std::vector<NodeId> result;
-  std::copy_if(nodes.begin(), nodes.end(), std::back_inserter(result), [&](NodeId other) { return other != node; });
+  std::copy_if(nodes.begin(), nodes.end(), std::back_inserter(result),
+               [&](NodeId other) { return other != node; });
   return result;
 }
 
@@ -121,8 +128,8 @@ ReductionSplit split_reductions(const Problem& problem) {
   return split;
 }
 
-Schedule join_reductions(const Problem& problem, const ReductionSplit& split, const Schedule& collect,
-                         const Schedule& spread) {
+Schedule join_reductions(const Problem& problem, const ReductionSplit& split,
+                         const Schedule& collect, const Schedule& spread) {
   Schedule result;
   result.reserve(collect.size() + spread.size());
   Time end{0};
@@ -133,7 +140,8 @@ Schedule join_reductions(const Problem& problem, const ReductionSplit& split, co
     end = std::max(end, last[i]);
   }
   Time latest_ready{0};
-  for (const ChunkId id : split.collected) latest_ready = std::max(latest_ready, problem.chunks[id].ready);
+  for (const ChunkId id : split.collected)
+    latest_ready = std::max(latest_ready, problem.chunks[id].ready);
   end += latest_ready;
   for (std::size_t i = 0; i < collect.size(); ++i) {
     Send send = collect[i];

@@ -29,7 +29,7 @@ ReductionSplit split_reductions(const Problem& problem);
 /// Sends for the original problem from plans of the two halves: the collecting ones reversed to end together at T, the
 /// spreading ones of sums after T, those of ordinary chunks from 0. Starts are nominal where the halves overlap: the
 /// caller re-times (check/simulate.hpp), which moves each chunk's second phase up to its first.
-Schedule join_reductions(const Problem& problem, const ReductionSplit& split, const Schedule& collect,
-                         const Schedule& spread);
+Schedule join_reductions(const Problem& problem, const ReductionSplit& split,
+                         const Schedule& collect, const Schedule& spread);
 
 }  // namespace stellwerk

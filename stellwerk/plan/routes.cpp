@@ -46,8 +46,10 @@ class HopFinder {
       hop.bandwidth = std::min(hop.bandwidth, topology_.link(id).bandwidth);
     }
     // A send alone may not be faster than what its ends can put in and take out.
-    if (const auto cap = topology_.node(source_).injection) hop.bandwidth = std::min(hop.bandwidth, *cap);
-    if (const auto cap = topology_.node(head).ejection) hop.bandwidth = std::min(hop.bandwidth, *cap);
+    if (const auto cap = topology_.node(source_).injection)
+      hop.bandwidth = std::min(hop.bandwidth, *cap);
+    if (const auto cap = topology_.node(head).ejection)
+      hop.bandwidth = std::min(hop.bandwidth, *cap);
     found_.push_back(std::move(hop));
   }
 
@@ -119,7 +121,8 @@ std::vector<HopId> Routes::path(std::span<const NodeId> sources, NodeId to, Byte
   }
   std::vector<HopId> result;
   if (distance[to] == Time::max()) return result;
-  for (NodeId node = to; is_source[node] == 0; node = hops_[parent[node]].from) result.push_back(parent[node]);
+  for (NodeId node = to; is_source[node] == 0; node = hops_[parent[node]].from)
+    result.push_back(parent[node]);
   std::reverse(result.begin(), result.end());
   return result;
 }

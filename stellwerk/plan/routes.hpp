@@ -18,8 +18,9 @@ struct Hop {
   NodeId from;
   NodeId to;
   std::vector<LinkId> links;
-  Time latency;         ///< sum over the links
-  Bandwidth bandwidth;  ///< smallest of the links, of the injection of `from` and the ejection of `to`
+  Time latency;  ///< sum over the links
+  Bandwidth
+      bandwidth;  ///< smallest of the links, of the injection of `from` and the ejection of `to`
 };
 
 /// All hops of a topology. Between one pair of nodes at most `max_alternatives` are kept: fewest links first, then

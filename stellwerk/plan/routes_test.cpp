@@ -43,10 +43,10 @@ TEST(Routes, AlternativesAreSortedByLinksThenBandwidthThenLatency) {
   Network network;
   const NodeId a = network.gpu(), b = network.gpu();
   const NodeId s = network.switch_node(), t = network.switch_node(), u = network.switch_node();
-  network.link(a, s, 1), network.link(s, b, 1);                  // 0, 1: narrow
-  network.link(a, t, 2), network.link(t, b, 2, Time{5 * kNs});   // 2, 3: wide, some latency
-  network.link(a, u, 2), network.link(u, b, 2);                  // 4, 5: wide
-  network.link(a, b, 1);                                         // 6: one link
+  network.link(a, s, 1), network.link(s, b, 1);                 // 0, 1: narrow
+  network.link(a, t, 2), network.link(t, b, 2, Time{5 * kNs});  // 2, 3: wide, some latency
+  network.link(a, u, 2), network.link(u, b, 2);                 // 4, 5: wide
+  network.link(a, b, 1);                                        // 6: one link
   const Topology topology = network.topology();
   const std::vector<Hop> found = hops(Routes(topology), a, b);
   ASSERT_EQ(found.size(), 4U);

@@ -28,7 +28,8 @@ constexpr std::array kOccupancy = {0, 1, 2, 4, 8, 16, 40};  // quarters
 /// One search on a problem of copies.
 class Search {
  public:
-  Search(const Problem& problem, const Routes& routes, Time target, const PlanOptions& options, PlannerContext& context)
+  Search(const Problem& problem, const Routes& routes, Time target, const PlanOptions& options,
+         PlannerContext& context)
       : problem_(problem),
         context_(context),
         rng_(context.rng),
@@ -103,14 +104,16 @@ class Search {
     found_ = true;
     best_makespan_ = now;
     best_ = insertion_.schedule();
-    context_.report("search, " + std::to_string(problem_.chunks.size()) + " chunks", best_makespan_);
+    context_.report("search, " + std::to_string(problem_.chunks.size()) + " chunks",
+                    best_makespan_);
     return true;
   }
 
   void squeak(int pass) {
     const Time makespan = std::max(insertion_.makespan(), Time{1});
     if (pass == static_cast<int>(kOccupancy.size())) {  // index order: rotations for alltoall
-      for (std::size_t i = 0; i < priority_.size(); ++i) priority_[i] = -static_cast<std::int64_t>(i);
+      for (std::size_t i = 0; i < priority_.size(); ++i)
+        priority_[i] = -static_cast<std::int64_t>(i);
       return;
     }
     if (rng_.below(6) == 0) {
@@ -118,9 +121,10 @@ class Search {
       return;
     }
     for (std::size_t i = 0; i < priority_.size(); ++i) {
-      const auto late = static_cast<std::int64_t>((static_cast<Int128>(insertion_.finish(ChunkId(i)).ps) << 20) /
-                                                  makespan.ps);
-      priority_[i] = priority_[i] * 6 / 10 + static_cast<std::int64_t>(rng_.below(static_cast<std::uint64_t>(late) + 1));
+      const auto late = static_cast<std::int64_t>(
+          (static_cast<Int128>(insertion_.finish(ChunkId(i)).ps) << 20) / makespan.ps);
+      priority_[i] = priority_[i] * 6 / 10 +
+                     static_cast<std::int64_t>(rng_.below(static_cast<std::uint64_t>(late) + 1));
     }
   }
 
@@ -133,9 +137,11 @@ class Search {
 
   void ruin_and_recreate() {
     const std::int64_t chunks = static_cast<std::int64_t>(problem_.chunks.size());
-    const std::int64_t patience = 4000 + 40 * chunks;  // iterations without improvement: ends deterministically
+    const std::int64_t patience =
+        4000 + 40 * chunks;  // iterations without improvement: ends deterministically
     Time current = insertion_.makespan();
-    for (std::int64_t stale = 0; stale < patience && !good_enough() && !context_.stop.should_stop(); ++stale) {
+    for (std::int64_t stale = 0; stale < patience && !good_enough() && !context_.stop.should_stop();
+         ++stale) {
       const std::vector<ChunkId> ruined = choose(current, chunks);
       std::vector<std::vector<Send>> old;
       Int128 old_sum = 0;
@@ -160,15 +166,18 @@ class Search {
       }
       const Time now = insertion_.makespan();
       // A little worse is accepted while the search is young.
-      const std::int64_t warmth = current.ps / 500 * std::max<std::int64_t>(0, patience - 2 * stale) / patience;
+      const std::int64_t warmth =
+          current.ps / 500 * std::max<std::int64_t>(0, patience - 2 * stale) / patience;
       const bool accept =
-          complete && (now < current ||
-                       (now == current && new_sum <= old_sum + static_cast<Int128>(warmth) * 2 *
-                                                                  static_cast<std::int64_t>(ruined.size())) ||
-                       (warmth > 0 && rng_.below(4) == 0 && (now - current).ps < warmth / 3));
+          complete &&
+          (now < current ||
+           (now == current && new_sum <= old_sum + static_cast<Int128>(warmth) * 2 *
+                                                       static_cast<std::int64_t>(ruined.size())) ||
+           (warmth > 0 && rng_.below(4) == 0 && (now - current).ps < warmth / 3));
       if (!accept) {
         for (const ChunkId id : ruined) insertion_.remove(id);
-        for (std::size_t i = 0; i < ruined.size(); ++i) insertion_.restore(ruined[i], std::move(old[i]));
+        for (std::size_t i = 0; i < ruined.size(); ++i)
+          insertion_.restore(ruined[i], std::move(old[i]));
         continue;
       }
       current = now;
@@ -186,16 +195,21 @@ class Search {
     }
     const std::int64_t few = std::min<std::int64_t>(6, chunks);
     const std::int64_t count =
-        1 + static_cast<std::int64_t>(rng_.below(static_cast<std::uint64_t>(
-                rng_.below(4) == 0 ? std::max<std::int64_t>(1, std::min<std::int64_t>(chunks / 3, 64)) : few)));
+        1 +
+        static_cast<std::int64_t>(rng_.below(static_cast<std::uint64_t>(
+            rng_.below(4) == 0 ? std::max<std::int64_t>(1, std::min<std::int64_t>(chunks / 3, 64))
+                               : few)));
     std::vector<ChunkId> result{latest[rng_.below(latest.size())]};
-    for (std::int64_t tries = 0; tries < 4 * count && static_cast<std::int64_t>(result.size()) < count; ++tries) {
+    for (std::int64_t tries = 0;
+         tries < 4 * count && static_cast<std::int64_t>(result.size()) < count; ++tries) {
       ChunkId candidate(static_cast<std::size_t>(rng_.below(static_cast<std::uint64_t>(chunks))));
       if (rng_.below(3) != 0) {
-        const ChunkId other(static_cast<std::size_t>(rng_.below(static_cast<std::uint64_t>(chunks))));
+        const ChunkId other(
+            static_cast<std::size_t>(rng_.below(static_cast<std::uint64_t>(chunks))));
         if (insertion_.finish(other) > insertion_.finish(candidate)) candidate = other;
       }
-      if (std::find(result.begin(), result.end(), candidate) == result.end()) result.push_back(candidate);
+      if (std::find(result.begin(), result.end(), candidate) == result.end())
+        result.push_back(candidate);
     }
     if (rng_.below(2) == 0) rng_.shuffle(result);
     return result;
@@ -227,7 +241,8 @@ Time target_time(const PlanOptions& options, const PlannerContext& context) {
 
 }  // namespace
 
-PlannerOutcome plan_search(const Problem& problem, const PlanOptions& options, PlannerContext& context) {
+PlannerOutcome plan_search(const Problem& problem, const PlanOptions& options,
+                           PlannerContext& context) {
   PlannerOutcome outcome;
   const Time target = target_time(options, context);
   const auto run = [&](const Problem& part, Time part_target, Schedule& sends) {

@@ -58,8 +58,8 @@ Network two_boxes(int gpus) {
 class SearchServes : public ::testing::TestWithParam<Collective> {};
 
 TEST_P(SearchServes, EveryCollectiveEverywhere) {
-  for (const Network& network : {testing::ring(5), testing::star(5, true, true), testing::star(5),
-                                 two_boxes(2)}) {
+  for (const Network& network :
+       {testing::ring(5), testing::star(5, true, true), testing::star(5), two_boxes(2)}) {
     search(testing::problem(network, GetParam(), 2), quick());
     search(testing::problem(network, GetParam(), 1, {3, 1, 0}), quick());
     search(testing::problem(network, GetParam(), 1, {3, 1, 0, 2}, Relays::members), quick());
@@ -76,9 +76,9 @@ INSTANTIATE_TEST_SUITE_P(AllCollectives, SearchServes,
 
 TEST(Search, ServesSendRecvAndMixedChunks) {
   search(testing::problem(testing::ring(4), Collective::sendrecv), quick());
-  search(testing::problem(testing::ring(5), {data({0}, {1, 3}), sum({0, 1, 2}, {4}),
-                                             sum({3, 4}, {0, 3}, Time{2 * kUs}),
-                                             data({2, 4}, {0, 3}, Time{kUs}, Bytes{1700})}));
+  search(testing::problem(
+      testing::ring(5), {data({0}, {1, 3}), sum({0, 1, 2}, {4}), sum({3, 4}, {0, 3}, Time{2 * kUs}),
+                         data({2, 4}, {0, 3}, Time{kUs}, Bytes{1700})}));
 }
 
 TEST(Search, MeetsTheOptimumOfSmallNetworks) {

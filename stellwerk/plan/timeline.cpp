@@ -13,7 +13,8 @@ Time Timeline::earliest(Time from, Time duration, std::int64_t amount) const {
   Time start = from;
   Time end = start + duration;
   // Step i - 1 holds at `from`; before the first step nothing is in use.
-  for (auto step = after == steps_.begin() ? after : after - 1; step != steps_.end() && step->at < end; ++step) {
+  for (auto step = after == steps_.begin() ? after : after - 1;
+       step != steps_.end() && step->at < end; ++step) {
     if (step->used > room) {
       start = (step + 1)->at;  // the last step is 0, so a full one has a successor
       end = start + duration;
@@ -38,7 +39,9 @@ void Timeline::add(Time start, Time duration, std::int64_t amount) {
   const std::size_t last = split(start + duration);
   for (std::size_t i = first; i < last; ++i) steps_[i].used += amount;
   // Only the two ends can have become equal to their neighbours.
-  const auto redundant = [&](std::size_t i) { return steps_[i].used == (i == 0 ? 0 : steps_[i - 1].used); };
+  const auto redundant = [&](std::size_t i) {
+    return steps_[i].used == (i == 0 ? 0 : steps_[i - 1].used);
+  };
   if (redundant(last)) steps_.erase(steps_.begin() + static_cast<std::ptrdiff_t>(last));
   if (redundant(first)) steps_.erase(steps_.begin() + static_cast<std::ptrdiff_t>(first));
 }
