@@ -268,7 +268,7 @@ class PrecedenceFinder {
     const std::int64_t bytes = sends_[index(delivery.arrival.send)].bytes.value;
     state.deliveries.push_back(delivery);
     state.received += bytes;
-    if (state.received > chunk.bytes.value) result_.redundant = true;
+    if (state.received > chunk.bytes.value) result_.choices = true;
     if (state.whole && delivery.time >= state.covered_at) return;
     if (bytes >= chunk.bytes.value) {
       state.covering.clear();
@@ -378,6 +378,7 @@ class PrecedenceFinder {
       is_open = groups_[number].bytes < chunk.bytes.value;
     }
     for (std::size_t g = 0; g < groups_.size(); ++g) {
+      result_.choices = result_.choices || pieces[g].size() > 1;
       groups_[g].first = static_cast<std::int32_t>(members_.size());
       members_.insert(members_.end(), pieces[g].begin(), pieces[g].end());
       groups_[g].last = static_cast<std::int32_t>(members_.size());

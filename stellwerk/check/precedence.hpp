@@ -46,7 +46,7 @@ struct Precedence {
   std::vector<Dependency> dependencies;
   std::vector<Completion> completions;  ///< by chunk
   std::vector<Arrival> arrivals;
-  bool redundant = false;  ///< some bytes arrive twice somewhere
+  bool choices = false;  ///< times decided which of two copies, or of the pieces of a sum, counts
 
   /// lag of a dependency: start(to) >= start(from) + lag.
   static std::int64_t lag(const Dependency& dependency, const SendShapes& shapes) {

@@ -11,31 +11,31 @@
 // Guarantee. A schedule that is valid under its own network satisfies its own constraints, hence no
 // send becomes later; the result is valid again, since every rule of the page is kept by some
 // constraint (transit buffers included); and re-timing twice changes nothing: the second system
-// has all constraints of the first, and the first result satisfies it. (Where bytes arrive twice,
-// data may now come from the other copy; simulate then repeats itself until nothing changes.)
+// has all constraints of the first, and the first result satisfies it. (Where bytes arrive
+// twice, or sums in pieces, another arrival may now be the one that counts; simulate then repeats
+// itself until nothing changes.)
 //
 // Otherwise (nominal starts, another network) the constraints may contradict each other: two sends
 // may meet on two links in opposite orders. Then one order of sends is used on all resources (by
 // start, then by dependencies), and each window waits for earlier ones that it does not fit beside.
-// Only the constraints that keep partial sums and transit buffers apart can contradict that order;
-// if they do, they are dropped. So the result is always finite and keeps data and capacity, but
-// where that last step was needed partial sums may merge early and buffers overflow: the judge has
-// the last word on it. (An executor holds back an early arrival, so the times are still its.)
+// That order first respects data alone, then everything that keeps partial sums apart, with which
+// it fails only if exchanges or transit buffers are in the way. Only then are those constraints
+// dropped. So the result is always finite and keeps data and capacity, but where that last step was
+// needed partial sums may merge early and buffers overflow: the judge has the last word on it. (An
+// executor holds back an early arrival, so the times are still its.)
 //
 // Complexity: O((N + E) log N) for N sends with E uses of links; about 1.5 us a send. Tests:
 // simulate_test.cpp holds each rule to a case and the guarantees to random schedules.
 #include "stellwerk/check/simulate.hpp"
 
 #include <algorithm>
-#include <functional>
-#include <numeric>
 #include <optional>
-#include <queue>
 #include <utility>
 
 #include "stellwerk/check/capacity.hpp"
 #include "stellwerk/check/difference_constraints.hpp"
 #include "stellwerk/check/precedence.hpp"
+#include "stellwerk/check/send_order.hpp"
 #include "stellwerk/check/send_shapes.hpp"
 
 namespace stellwerk {
@@ -58,94 +58,18 @@ Schedule slowed_down(const Topology& network, Schedule sends) {
   return sends;
 }
 
-/// Are the starts in keeping with the data?
-bool data_in_time(const NominalTimes& nominal, const Precedence& precedence) {
-  std::vector<std::int64_t> known(nominal.starts);
-  known.resize(index(precedence.activities), kNoLowerBound);
-  // Joins have arcs from sends and earlier joins only, and are listed in that order.
-  for (const Dependency& dependency : precedence.dependencies) {
-    const std::int64_t reached =
-        known[index(dependency.from)] + Precedence::lag(dependency, *nominal.shapes);
-    if (index(dependency.to) < nominal.starts.size()) {
-      if (reached > known[index(dependency.to)]) return false;
-    } else {
-      known[index(dependency.to)] = std::max(known[index(dependency.to)], reached);
-    }
-  }
-  return true;
-}
-
-/// Ranks by (start, number).
-std::vector<std::int32_t> rank_by_start(const std::vector<std::int64_t>& starts) {
-  std::vector<std::int32_t> order(starts.size());
-  std::iota(order.begin(), order.end(), 0);
-  if (!std::is_sorted(starts.begin(), starts.end())) {
-    std::sort(order.begin(), order.end(), [&](std::int32_t a, std::int32_t b) {
-      return std::pair(starts[index(a)], a) < std::pair(starts[index(b)], b);
-    });
-  }
-  std::vector<std::int32_t> rank(starts.size());
-  for (std::size_t i = 0; i < order.size(); ++i)
-    rank[index(order[i])] = static_cast<std::int32_t>(i);
-  return rank;
-}
-
-/// Ranks by (start, number) among sends whose data come from sends ranked before; lifts the starts
-/// of sends that nominally start before those.
-void rank_by_data(const Precedence& precedence, NominalTimes& nominal) {
-  const std::size_t activities = index(precedence.activities);
-  const std::size_t sends = nominal.starts.size();
-  std::vector<std::size_t> first(activities + 1, 0);
-  std::vector<std::int32_t> entering(activities, 0);
-  for (const Dependency& d : precedence.dependencies) {
-    if (!d.data) continue;
-    ++first[index(d.from) + 1];
-    ++entering[index(d.to)];
-  }
-  std::partial_sum(first.begin(), first.end(), first.begin());
-  std::vector<std::int32_t> arcs(first.back());
-  std::vector<std::size_t> next(first.begin(), first.end() - 1);
-  for (std::size_t d = 0; d < precedence.dependencies.size(); ++d) {
-    const Dependency& dependency = precedence.dependencies[d];
-    if (dependency.data) arcs[next[index(dependency.from)]++] = static_cast<std::int32_t>(d);
-  }
-  std::vector<std::int64_t> lifted(nominal.starts);
-  lifted.resize(activities, kNoLowerBound);
-  using Entry = std::pair<std::int64_t, std::int32_t>;
-  std::priority_queue<Entry, std::vector<Entry>, std::greater<>> ready;
-  const auto push = [&](std::int32_t activity) {
-    ready.emplace(lifted[index(activity)], activity);
-  };
-  for (std::size_t i = 0; i < activities; ++i) {
-    if (entering[i] == 0) push(static_cast<std::int32_t>(i));
-  }
-  std::int32_t rank = 0;
-  while (!ready.empty()) {
-    const std::int32_t from = ready.top().second;
-    ready.pop();
-    if (index(from) < sends) nominal.rank[index(from)] = rank++;
-    for (std::size_t a = first[index(from)]; a < first[index(from) + 1]; ++a) {
-      const Dependency& d = precedence.dependencies[index(arcs[a])];
-      const std::int64_t offset = d.to_event < 0 ? 0 : nominal.shapes->offset(d.to_event);
-      std::int64_t& to = lifted[index(d.to)];
-      to = std::max(to, lifted[index(from)] - offset);
-      if (--entering[index(d.to)] == 0) push(d.to);
-    }
-  }
-  lifted.resize(sends);
-  nominal.starts = std::move(lifted);
-}
-
-/// How much of the input's order is kept; tried in turn.
-struct Attempt {
-  UseOrder order;
-  bool keep_apart;  // partial sums and buffers
+/// What to keep of the input's order, from all to little; tried in turn.
+enum class Attempt : std::uint8_t {
+  windows,         ///< the order of windows on each resource
+  rank_by_data,    ///< one order on all resources, in which data come before their use
+  rank_by_all,     ///< one order in which partial sums stay apart, too
+  without_merges,  ///< partial sums and buffers are left to themselves
 };
-constexpr Attempt kAttempts[] = {
-    {UseOrder::by_window, true}, {UseOrder::by_rank, true}, {UseOrder::by_rank, false}};
+constexpr Attempt kAttempts[] = {Attempt::windows, Attempt::rank_by_data, Attempt::rank_by_all,
+                                 Attempt::without_merges};
 
 Simulation simulate_once(const Problem& problem, const Schedule& sends,
-                         const SimulateOptions& options, bool& redundant) {
+                         const SimulateOptions& options, bool& settled) {
   const bool own_network = options.network == nullptr;
   const Topology& network = own_network ? problem.topology : *options.network;
   Simulation result;
@@ -163,23 +87,21 @@ Simulation simulate_once(const Problem& problem, const Schedule& sends,
   const CapacityUses& uses = own_network ? nominal_uses : *other_uses;
 
   const Precedence precedence = find_precedence(problem, sends, nominal_shapes);
-  redundant = precedence.redundant;
   NominalTimes nominal{&nominal_shapes, &nominal_uses, {}, {}};
   nominal.starts.reserve(sends.size());
   for (const Send& send : sends) nominal.starts.push_back(send.start.ps);
-  nominal.rank = rank_by_start(nominal.starts);
-  bool ranked_by_data = !data_in_time(nominal, precedence);
-  if (ranked_by_data) rank_by_data(precedence, nominal);
+  rank_by_start(nominal);
+  if (!keeps_dependencies(nominal, precedence)) rank_by_data(precedence, nominal);
   const auto& nodes = problem.topology.nodes();
   const bool buffers = std::any_of(nodes.begin(), nodes.end(),
                                    [](const Node& node) { return node.buffer.has_value(); });
 
   std::vector<std::int64_t> starts;
-  for (const Attempt& attempt : kAttempts) {
-    if (attempt.order == UseOrder::by_rank && !ranked_by_data) {
-      rank_by_data(precedence, nominal);
-      ranked_by_data = true;
-    }
+  for (const Attempt attempt : kAttempts) {
+    const bool keep_apart = attempt != Attempt::without_merges;
+    if (attempt != Attempt::windows) rank_by_data(precedence, nominal);
+    if (attempt == Attempt::rank_by_all) rank_by_all_dependencies(precedence, nominal);
+    const UseOrder order = attempt == Attempt::windows ? UseOrder::by_window : UseOrder::by_rank;
     std::vector<std::int64_t> lower(precedence.earliest);
     lower.resize(index(precedence.activities), kNoLowerBound);
     std::vector<std::int64_t> known(nominal.starts);
@@ -187,19 +109,20 @@ Simulation simulate_once(const Problem& problem, const Schedule& sends,
     std::vector<DifferenceArc> arcs;
     arcs.reserve(precedence.dependencies.size() + uses.all().size());
     for (const Dependency& dependency : precedence.dependencies) {
-      if (!dependency.data && !attempt.keep_apart) continue;
+      if (!dependency.data && !keep_apart) continue;
       arcs.push_back({dependency.from, dependency.to, Precedence::lag(dependency, shapes)});
       if (index(dependency.to) >= sends.size()) {
         std::int64_t& at = known[index(dependency.to)];
         at = std::max(at, known[index(dependency.from)] + arcs.back().lag);
       }
     }
-    add_capacity_order(nominal, attempt.order, uses, shapes, arcs, lower, known);
-    if (buffers && attempt.keep_apart) {
+    add_capacity_order(nominal, order, uses, shapes, arcs, lower, known);
+    if (buffers && keep_apart) {
       add_buffer_order(problem, sends, nominal, shapes, arcs, lower, known);
     }
     if (std::optional<std::vector<std::int64_t>> solution = least_solution(lower, arcs, known)) {
       starts = std::move(*solution);
+      settled = attempt == Attempt::windows && !precedence.choices;
       break;
     }
   }
@@ -212,16 +135,16 @@ Simulation simulate_once(const Problem& problem, const Schedule& sends,
 }  // namespace
 
 Simulation simulate(const Problem& problem, const Schedule& sends, const SimulateOptions& options) {
-  bool redundant = false;
-  Simulation result = simulate_once(problem, sends, options, redundant);
-  // Where bytes arrive twice, what came second may now come first, and sends need not wait for the
-  // other.
+  bool settled = false;
+  Simulation result = simulate_once(problem, sends, options, settled);
+  // Where bytes arrive twice, or sums in pieces, what came second may now come first, and less need
+  // wait for the other; where only some of the input's order could be kept, the result may have
+  // less to keep.
   constexpr int kRounds = 64;
-  for (int round = 0; redundant && options.network == nullptr && round < kRounds; ++round) {
-    Simulation next = simulate_once(problem, result.sends, options, redundant);
-    const bool same = next.sends == result.sends;
+  for (int round = 0; !settled && options.network == nullptr && round < kRounds; ++round) {
+    Simulation next = simulate_once(problem, result.sends, options, settled);
+    settled = settled || next.sends == result.sends;
     result = std::move(next);
-    if (same) break;
   }
   return result;
 }

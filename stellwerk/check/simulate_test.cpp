@@ -407,16 +407,26 @@ TEST(SimulateRandom, AnotherNetworkGivesAFiniteCausalResult) {
   EXPECT_LE(broken, static_cast<int>(kSeeds / 50));
 }
 
-TEST(SimulateRandom, SchedulesThatDropLatenciesBecomeValid) {
+void expect_valid_without_latencies(std::uint64_t seed) {
+  SCOPED_TRACE(seed);
   RandomScheduleOptions options;
   options.latencies = options.buffers = false;
-  for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
-    SCOPED_TRACE(seed);
-    RandomSchedule random = random_schedule(seed, options);
-    random.problem.topology = RandomScheduleMaker::with_latencies(random.problem.topology, seed);
-    const Simulation result = simulate_validly(random.problem, random.sends);
-    ASSERT_EQ(simulate(random.problem, result.sends).sends, result.sends);
-  }
+  RandomSchedule random = random_schedule(seed, options);
+  random.problem.topology = RandomScheduleMaker::with_latencies(random.problem.topology, seed);
+  const Simulation result = simulate_validly(random.problem, random.sends);
+  ASSERT_EQ(simulate(random.problem, result.sends).sends, result.sends);
+}
+
+TEST(SimulateRandom, SchedulesThatDropLatenciesBecomeValid) {
+  for (std::uint64_t seed = 0; seed < kSeeds; ++seed) expect_valid_without_latencies(seed);
+}
+
+TEST(SimulateRandom, SumsStayApartWhereTheOrderOfWindowsCannotBeKept) {
+  expect_valid_without_latencies(51890);
+}
+
+TEST(SimulateRandom, AnotherPieceOfASumMayComeLastAfterRetiming) {
+  expect_valid_without_latencies(61078);
 }
 
 TEST(SimulateRandom, EpochPlansOfDataBecomeValidHoweverCoarse) {
