@@ -162,6 +162,11 @@ std::string plan_report(const Plan& plan, const std::string& verified) {
                                         : fmt::format("{} jobs", plan.problem.jobs.size());
   table.add({"problem", what});
   table.add({"transfer time", to_string(result.transfer_time)});
+  for (const auto& [name, text] : result.options) {
+    if (name == "time_without_copies") {
+      table.add({"without copies", text + ", each destination served by its own copy"});
+    }
+  }
   add_sizes_and_rates(table, plan, metrics);
   add_jobs(table, plan, metrics);
   add_bounds(table, plan);
