@@ -165,8 +165,7 @@ class Checker {
     spread(values, backwards, [&](LinkId id) { return topology_.link(id).latency.ps; });
   }
 
-  // --- Cuts
-  // ----------------------------------------------------------------------------------------
+  // --- Cuts ------------------------------------------------------------------------------------
 
   /// S, W, F and C of the page.
   struct Cut {
@@ -279,8 +278,7 @@ class Checker {
     return dynamic ? time : within_horizon(Int128{time} + ready);
   }
 
-  // --- Whole chunks
-  // --------------------------------------------------------------------------------
+  // --- Whole chunks ----------------------------------------------------------------------------
 
   /// first_B / hold, or last_B / rest: at [k * nodes + v] for the k-th bandwidth.
   struct WholeChunks {
@@ -419,8 +417,7 @@ class Checker {
     return std::max(slots.top(), least(std::move(by_bytes), cut.bytes));
   }
 
-  // --- The others
-  // ----------------------------------------------------------------------------------
+  // --- The others ------------------------------------------------------------------------------
 
   std::int64_t latency() const {
     if (!certificate_.chunk || !certificate_.target) {

@@ -97,8 +97,7 @@ void expect_refused(const Certificate& certificate, const Problem& problem,
   }
 }
 
-// --- cut
-// ---------------------------------------------------------------------------------------------
+// --- cut ---------------------------------------------------------------------------------------
 
 TEST(CutCertificate, LinksOpenOneAfterTheOther) {
   const World world = triangle();
@@ -196,8 +195,7 @@ TEST(CutCertificate, AnEntryThatIsNotThereProvesNothing) {
   expect_refused(cut(Kind::cut, {0}, 0), problem, "no link carries");
 }
 
-// --- dynamic_cut
-// -------------------------------------------------------------------------------------
+// --- dynamic_cut -------------------------------------------------------------------------------
 
 TEST(DynamicCutCertificate, LinksOpenWhenTheirTailsCanHoldTheData) {
   const World world = triangle();
@@ -262,8 +260,7 @@ TEST(DynamicCutCertificate, Malformed) {
   expect_refused(certificate, problem, "does not exist");
 }
 
-// --- chunk_cut
-// ---------------------------------------------------------------------------------------
+// --- chunk_cut ---------------------------------------------------------------------------------
 
 /// a -> b (1 GB/s, 10 ns), b -> c (2 GB/s, 20 ns).
 World two_hops() { return World("abc").link(0, 1, kGb, 10).link(1, 2, 2 * kGb, 20); }
@@ -355,8 +352,7 @@ TEST(ChunkCutCertificate, Malformed) {
                  "cannot enter");
 }
 
-// --- latency
-// -----------------------------------------------------------------------------------------
+// --- latency -----------------------------------------------------------------------------------
 
 Certificate latency(int chunk, int target) {
   Certificate result;
@@ -389,8 +385,7 @@ TEST(LatencyCertificate, Malformed) {
   expect_refused(bare, problem, "needs a chunk and a target");
 }
 
-// --- metric
-// ------------------------------------------------------------------------------------------
+// --- metric ------------------------------------------------------------------------------------
 
 Certificate metric(const std::vector<std::int64_t>& lengths) {
   Certificate result;
@@ -452,8 +447,7 @@ TEST(MetricCertificate, Malformed) {
   expect_refused(metric({1}), one_way.problem({data(1, {0}, {2})}), "no path");
 }
 
-// --- partition
-// ---------------------------------------------------------------------------------------
+// --- partition ---------------------------------------------------------------------------------
 
 Certificate partition(const std::vector<std::vector<int>>& parts) {
   Certificate result;
@@ -510,8 +504,7 @@ TEST(PartitionCertificate, Malformed) {
                  "nothing must cross");
 }
 
-// --- gossip
-// ------------------------------------------------------------------------------------------
+// --- gossip ------------------------------------------------------------------------------------
 
 Certificate gossip(const std::vector<std::vector<int>>& parts) {
   Certificate result = partition(parts);

@@ -209,9 +209,7 @@ Judgement Flights::lay_in_tree(std::uint32_t id) {
     Mark& tail = mark(id, link.from);
     if (tail.out > 0)
       return malformed(id, "two links of a tree with several sources leave " + name);
-    if (topology.stores(link.from)) {
-      if (known) return malformed(id, "it passes through " + name + ", which is no switch");
-    } else if (!known) {
+    if (!topology.stores(link.from) && !known) {
       return malformed(id, "link " + topology.link_name(send.links[i]) +
                                " leaves a node that the links before it do not reach");
     }

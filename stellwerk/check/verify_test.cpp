@@ -131,8 +131,7 @@ World star(int gpus, bool multicast = false, bool reduce = false) {
   return world;
 }
 
-// --- Timing and finish
-// -------------------------------------------------------------------------------
+// --- Timing and finish -------------------------------------------------------------------------
 
 TEST(Verify, OneSendFinishesAfterLatencyAndTransmission) {
   World world = line();
@@ -200,8 +199,7 @@ TEST(Verify, AChunkThatIsThereFromTheStartCountsFromItsReadyTime) {
   expect_valid(world.problem(), {}, 9 * kUs);
 }
 
-// --- Malformed sends
-// ---------------------------------------------------------------------------------
+// --- Malformed sends ---------------------------------------------------------------------------
 
 class Malformed : public testing::Test {
  protected:
@@ -298,8 +296,7 @@ TEST_F(Malformed, ASourceTwice) {
   refused(send(problem, 1, 0, {0, 0, 1, 5}, Op::reduce), "two links");
 }
 
-// --- Switches and relays
-// -----------------------------------------------------------------------------
+// --- Switches and relays -----------------------------------------------------------------------
 
 TEST(Verify, MulticastNeedsTheCapability) {
   World world = star(3, true);
@@ -458,8 +455,7 @@ TEST(Verify, RelaysMembersGoesByTheJob) {
       Violation::forbidden_node, "b is not among");
 }
 
-// --- Causality
-// ---------------------------------------------------------------------------------------
+// --- Causality ---------------------------------------------------------------------------------
 
 TEST(Verify, ASendMayStartWhenItsChunkArrives) {
   World world = line();
@@ -547,8 +543,7 @@ TEST(Verify, ZeroLatencyChains) {
                  Violation::not_held);
 }
 
-// --- Links
-// -------------------------------------------------------------------------------------------
+// --- Links -------------------------------------------------------------------------------------
 
 TEST(Verify, WindowsMayTouchButNotOverlap) {
   World world = line();
@@ -607,8 +602,7 @@ TEST(Verify, LaterLinksOfATreeAreInUseLater) {
                  Violation::link_capacity, "sw->g1");
 }
 
-// --- Injection and ejection
-// --------------------------------------------------------------------------
+// --- Injection and ejection --------------------------------------------------------------------
 
 TEST(Verify, InjectionCapsWhatANodeSends) {
   World world = line();
@@ -663,8 +657,7 @@ TEST(Verify, InTreeSourcesAreInjectedWhenTheyStart) {
   expect_refused(problem, {tree, send(problem, 1, 41 * kNs, {6})}, Violation::node_capacity, "g1");
 }
 
-// --- Transit buffer
-// ----------------------------------------------------------------------------------
+// --- Transit buffer ----------------------------------------------------------------------------
 
 /// Two chunks pass b on their way from a to c; b's buffer holds one of them.
 class Buffer : public testing::Test {
@@ -685,6 +678,11 @@ TEST_F(Buffer, AChunkCountsFromItsFirstByteInToTheEndOfItsLastSendOut) {
   expect_valid(problem, sends, 4020 * kNs);
   sends[2].start = Time{2000 * kNs - 1};
   expect_refused(problem, sends, Violation::buffer, "b holds 2 chunks in transit");
+  // In whatever order the sends are listed.
+  std::reverse(sends.begin(), sends.end());
+  expect_refused(problem, sends, Violation::buffer, "b holds 2 chunks in transit");
+  sends[1].start = Time{2000 * kNs};
+  expect_valid(problem, sends, 4020 * kNs);
 }
 
 TEST_F(Buffer, WhatANodeWantsDoesNotCount) {
@@ -751,8 +749,7 @@ TEST_F(Buffer, PiecesOccupyTheWholeChunk) {
   expect_refused(world.problem(), sends, Violation::buffer);
 }
 
-// --- Multicast groups
-// --------------------------------------------------------------------------------
+// --- Multicast groups --------------------------------------------------------------------------
 
 TEST(Verify, GroupsCountSendsThatBranchAtTheSwitch) {
   World world = star(6, true);
@@ -777,8 +774,7 @@ TEST(Verify, NoGroupsAtAll) {
   expect_refused(problem, {send(problem, 0, 0, {0, 4, 5})}, Violation::groups);
 }
 
-// --- Byte ranges
-// -------------------------------------------------------------------------------------
+// --- Byte ranges -------------------------------------------------------------------------------
 
 class Pieces : public testing::Test {
  protected:
@@ -855,8 +851,7 @@ TEST_F(Pieces, FairSharingIsAPlan) {
   expect_valid(problem, sends, 2020 * kNs);
 }
 
-// --- Sums
-// --------------------------------------------------------------------------------------------
+// --- Sums --------------------------------------------------------------------------------------
 
 TEST(Verify, AChainOfReducesMakesTheSum) {
   World world = line();
@@ -1087,6 +1082,13 @@ TEST(Verify, MoreThanSixtyFourContributors) {
   expect_refused(problem, sends, Violation::demand_unmet, "129 of 130");
   sends.push_back(send(problem, 0, 128 * kUs, {77, 130}, Op::reduce));
   expect_refused(problem, sends, Violation::not_held, "g77 has no part");
+  // Beyond the first 64 contributors, too, nobody counts twice.
+  sends.pop_back();
+  sends[100].op = Op::share;
+  Send again = sends[100];
+  again.start = Time{200 * kUs};
+  sends.push_back(again);
+  expect_refused(problem, sends, Violation::merged_twice, "the addend of g101");
 }
 
 class SumPieces : public testing::Test {
@@ -1121,6 +1123,16 @@ TEST_F(SumPieces, TheSenderIsEmptyFromTheFirstPieceOn) {
       problem,
       {part(0, 600, 0), part(600, 1000, 3 * kUs), part(0, 1000, kUs, Op::reduce, 4), on(8 * kUs)},
       Violation::not_held, "a has no part");
+}
+
+TEST_F(SumPieces, WhatComesBetweenThePiecesStaysBehind) {
+  world.chunks = {sum(1000, {0, 1}, {2})};
+  problem = world.problem();
+  // b's addend reaches a at 1.01 us, between a's pieces: b passes on a's addend alone.
+  expect_refused(problem,
+                 {part(0, 600, 0), send(problem, 0, 0, {3}, Op::reduce), part(600, 1000, 3 * kUs),
+                  on(5 * kUs)},
+                 Violation::demand_unmet, "1 of 2");
 }
 
 TEST_F(SumPieces, PiecesOfAShareKeepThePart) {
@@ -1195,8 +1207,26 @@ TEST_F(SumPieces, PiecesThatArriveWhereTheSumIsAreWasteForGood) {
   expect_refused(problem, {first, other, piece(copy, 0, 500), away, rest}, Violation::demand_unmet);
 }
 
-// --- Demand
-// ------------------------------------------------------------------------------------------
+TEST(Verify, PiecesOfACopyAreForgottenWhenTheSumIsComplete) {
+  World world = line();
+  world.links.push_back(link(2, 0));  // 4: c -> a
+  world.chunks = {sum(1000, {1, 2}, {1})};
+  const Problem problem = world.problem();
+  // c has the sum at 1.01 us and copies half of it to b, which completes its own by way of a, gives
+  // it away, and gets the other half.
+  Schedule sends = {send(problem, 0, 0, {1}, Op::share),
+                    send(problem, 0, 0, {4}, Op::share),
+                    piece(send(problem, 0, 1010 * kNs, {2}), 0, 500),
+                    send(problem, 0, 1020 * kNs, {0}, Op::reduce),
+                    send(problem, 0, 3 * kUs, {3}, Op::reduce),
+                    piece(send(problem, 0, 4 * kUs, {2}), 500, 500)};
+  expect_refused(problem, sends, Violation::demand_unmet, "0 of 2");
+  // All of it once more will do.
+  sends.push_back(piece(send(problem, 0, 5 * kUs, {2}), 0, 500));
+  expect_valid(problem, sends, 5510 * kNs);
+}
+
+// --- Demand ------------------------------------------------------------------------------------
 
 TEST(Verify, EveryDestinationMustBeServed) {
   World world = line();
@@ -1230,8 +1260,7 @@ TEST(Verify, ChunksThatMakeNoSenseAreNotJudgedFurther) {
   refused(with([](Chunk& c) { c.ready = Time{-1}; }));
 }
 
-// --- Whole plans
-// -------------------------------------------------------------------------------------
+// --- Whole plans -------------------------------------------------------------------------------
 
 /// An AllGather of 2000 B between a and b in two chunks each, as a plan.
 class WholePlan : public testing::Test {
@@ -1301,6 +1330,8 @@ TEST_F(WholePlan, ChunksAreWhatTheJobAsksFor) {
   chunk = good;
   plan.problem.chunks.push_back(good);
   refused(Violation::chunks_differ, "no job asks for");
+  plan.problem.chunks.back() = plan.problem.chunks[ChunkId(3)];
+  refused(Violation::chunks_differ, "a chunk too many");
   plan.problem.chunks.pop_back();
   plan.problem.chunks.pop_back();
   refused(Violation::chunks_differ, "3 chunks of 4");

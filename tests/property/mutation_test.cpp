@@ -28,8 +28,7 @@ void add_bounds(Plan& plan) {
   plan.result.recorded = derive_metrics(plan);
 }
 
-// --- Helpers of the damages
-// --------------------------------------------------------------------------
+// --- Helpers of the damages --------------------------------------------------------------------
 
 const Chunk& chunk_of(const Plan& plan, const Send& send) {
   return plan.problem.chunks[send.chunk];
@@ -106,8 +105,7 @@ void lift_limits(Plan& plan) {
   }
 }
 
-// --- Damages
-// -----------------------------------------------------------------------------------------
+// --- Damages -----------------------------------------------------------------------------------
 
 /// Damages the plan, or says that it does not suit.
 using Change = bool (*)(Rng&, RandomPlan&);
@@ -438,8 +436,7 @@ const std::vector<Damage>& damages() {
   return table;
 }
 
-// --- Harmless variations
-// -------------------------------------------------------------------------------
+// --- Harmless variations -----------------------------------------------------------------------
 
 template <class T>
 std::vector<T> permutation(Rng& rng, std::size_t size) {
@@ -632,8 +629,7 @@ const std::vector<Variation>& variations() {
   return table;
 }
 
-// --- The trial
-// -----------------------------------------------------------------------------------------
+// --- The trial ---------------------------------------------------------------------------------
 
 /// Changes a fresh random plan that suits.
 RandomPlan changed(Rng& rng, Change change) {

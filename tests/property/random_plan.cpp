@@ -36,8 +36,7 @@ bool has(const std::vector<NodeId>& list, NodeId node) {
   return std::find(list.begin(), list.end(), node) != list.end();
 }
 
-// --- Networks
-// ----------------------------------------------------------------------------------------
+// --- Networks ----------------------------------------------------------------------------------
 
 Topology random_network(Rng& rng) {
   IdVector<NodeId, Node> nodes;
@@ -86,8 +85,7 @@ Topology random_network(Rng& rng) {
   return Topology("random", "", std::move(nodes), std::move(links));
 }
 
-// --- Jobs
-// --------------------------------------------------------------------------------------------
+// --- Jobs --------------------------------------------------------------------------------------
 
 Job random_job(Rng& rng, const Topology& topology, const std::string& name) {
   Job job;
@@ -127,8 +125,7 @@ Job random_job(Rng& rng, const Topology& topology, const std::string& name) {
   return job;
 }
 
-// --- Plans: one send after the other, each as early as it fits
-// -------------------------------------------
+// --- Plans: one send after the other, each as early as it fits ---------------------------------
 
 /// From one storing node to the next: a link, or several with switches between.
 using Hop = std::vector<LinkId>;
