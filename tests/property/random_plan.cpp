@@ -4,6 +4,7 @@
 #include <functional>
 #include <set>
 #include <string>
+#include <tuple>
 
 namespace stellwerk::testing {
 namespace {
@@ -463,6 +464,25 @@ bool overloads_a_link(const Topology& topology, const Schedule& sends) {
   return false;
 }
 
+namespace {
+
+void record_finish(RandomPlan& result) {
+  Plan& plan = result.plan;
+  plan.result.job_finish.resize(plan.problem.jobs.size());
+  for (const ChunkId id : plan.problem.chunk_ids()) {
+    const Chunk& chunk = plan.problem.chunks[id];
+    for (const NodeId node : chunk.destinations) {
+      Time& finish = plan.result.job_finish[chunk.job.index()];
+      finish = std::max(finish, Time{result.held.at({id, node})});
+    }
+  }
+  for (const Time finish : plan.result.job_finish) {
+    plan.result.transfer_time = std::max(plan.result.transfer_time, finish);
+  }
+}
+
+}  // namespace
+
 RandomPlan random_plan(Rng& rng, const RandomPlanOptions& options) {
   RandomPlan result;
   Plan& plan = result.plan;
@@ -496,17 +516,60 @@ RandomPlan random_plan(Rng& rng, const RandomPlanOptions& options) {
     plan.problem.topology = Topology("random", "", std::move(nodes), plan.problem.topology.links());
   }
 
-  plan.result.job_finish.resize(plan.problem.jobs.size());
-  for (const ChunkId id : plan.problem.chunk_ids()) {
-    const Chunk& chunk = plan.problem.chunks[id];
-    for (const NodeId node : chunk.destinations) {
-      Time& finish = plan.result.job_finish[chunk.job.index()];
-      finish = std::max(finish, Time{result.held.at({id, node})});
+  record_finish(result);
+  return result;
+}
+
+std::optional<RandomPlan> plan_of(const Problem& problem, const Schedule& sends) {
+  RandomPlan result;
+  result.plan.problem = problem;
+  result.plan.sends = sends;
+  const Topology& topology = problem.topology;
+  for (const ChunkId id : problem.chunk_ids()) {
+    const Chunk& chunk = problem.chunks[id];
+    // Data is a sum of one addend, which every origin has.
+    std::map<NodeId, std::set<NodeId>> sets;
+    std::map<std::size_t, std::set<NodeId>> moving;  // by send
+    const std::set<NodeId> full =
+        chunk.is_reduction()
+            ? std::set<NodeId>(chunk.contributors.begin(), chunk.contributors.end())
+            : std::set<NodeId>{chunk.owner};
+    std::map<NodeId, std::int64_t> since;
+    const auto has_all = [&](NodeId node, std::int64_t at) {
+      if (sets[node] == full) since.emplace(node, at);
+    };
+    for (const NodeId node : chunk.contributors) sets[node] = {node};
+    for (const NodeId node : chunk.origins) sets[node] = full;
+    for (const auto& [node, set] : std::map(sets)) has_all(node, chunk.ready.ps);
+    enum Kind { arrives, leaves, is_taken };
+    std::vector<std::tuple<std::int64_t, Kind, std::size_t, NodeId>> events;
+    for (std::size_t k = 0; k < sends.size(); ++k) {
+      if (sends[k].chunk != id) continue;
+      if (sends[k].bytes != chunk.bytes) return std::nullopt;
+      for (const LinkWindow& w : windows(topology, sends[k])) {
+        const Link& link = topology.link(w.link);
+        if (topology.stores(link.to)) events.emplace_back(w.last_in, arrives, k, link.to);
+        if (!topology.stores(link.from)) continue;
+        events.emplace_back(w.begin, leaves, k, link.from);
+        if (sends[k].op == Op::reduce) events.emplace_back(w.begin, is_taken, k, link.from);
+      }
     }
+    std::sort(events.begin(), events.end());
+    for (const auto& [at, kind, k, node] : events) {
+      std::set<NodeId>& own = sets[node];
+      if (kind == leaves) moving[k].insert(own.begin(), own.end());
+      if (kind == is_taken) {
+        own.clear();
+        since.erase(node);
+      }
+      if (kind == arrives) {
+        own.insert(moving[k].begin(), moving[k].end());
+        has_all(node, at);
+      }
+    }
+    for (const auto& [node, at] : since) result.held[{id, node}] = at;
   }
-  for (const Time finish : plan.result.job_finish) {
-    plan.result.transfer_time = std::max(plan.result.transfer_time, finish);
-  }
+  record_finish(result);
   return result;
 }
 

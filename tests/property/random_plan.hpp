@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -52,5 +53,9 @@ struct RandomPlan {
 
 /// The same state of `rng` gives the same plan.
 RandomPlan random_plan(Rng& rng, const RandomPlanOptions& options = {});
+
+/// The same for sends from elsewhere, of whole chunks and valid; none if some are pieces. What nodes hold is found
+/// by a replay with sets, send by send.
+std::optional<RandomPlan> plan_of(const Problem& problem, const Schedule& sends);
 
 }  // namespace stellwerk::testing
