@@ -251,8 +251,11 @@ Part solve_part(const Problem& problem, const PlanOptions& options, PlannerConte
     search_options.store = true;  // even then its length tells which grid will do
     incumbent = plan_search(problem, search_options, quick).sends;
   }
-  const Time expected = incumbent.empty() ? (context.bound ? 2 * context.bound->value : Time{1})
-                                          : makespan(problem, incumbent);
+  // Without a plan or a bound, a guess that only decides how fine the grid may be.
+  const Time guess = 8 * epoch_duration(problem, {EpochChoice::Kind::slowest, 1, Time{0}});
+  const Time expected = !incumbent.empty() ? makespan(problem, incumbent)
+                        : context.bound    ? 2 * context.bound->value
+                                           : guess;
   const EpochGrid grid(problem, comfortable_duration(problem, options, expected));
   std::vector<EpochEntry> start = epoch_schedule(problem, grid, incumbent);
   // It may store where it must not, or more than there is room for.
