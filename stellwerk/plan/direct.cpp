@@ -161,6 +161,12 @@ PlannerOutcome plan_direct(const Problem& problem, const PlanOptions& /*options*
     builder.copy_along(item.chunk, paths.path(tree, item.to));
   }
   outcome.sends = builder.take();
+  if (!keeps_buffers(problem, outcome.sends)) {
+    outcome.sends.clear();
+    outcome.termination.reason = Termination::Reason::unsupported;
+    outcome.message = "direct exchange does not plan for transit buffers, and they would overflow";
+    return outcome;
+  }
   outcome.termination.reason = Termination::Reason::feasible;
   return outcome;
 }

@@ -1,16 +1,20 @@
 // Model (docs/planners.md, section "milp", has it with all details):
-//   F[c,e,k] = 1: chunk c enters link e in epoch k.     B[c,n,k] = 1: node n holds c at the start of epoch k.
+//   F[c,e,k] = 1: chunk c enters link e in epoch k (towards a plain switch perhaps several times:
+//   one for each way on).
+//      B[c,n,k] = 1: node n holds c at the start of epoch k.
 //   F[c,e,k] <= B[c,tail(e),k];  B[c,n,k] = B[c,n,k-1] + arrivals of c at n usable from k;  B <= 1.
-//   Switches hold nothing: what leaves in k entered the switch so as to arrive in k; with multicast each way out is at
-//   most the sum of the ways in, without it the sum of the ways out is.
-//   Links: the windows that cover an epoch use at most the whole link.  Demand: B[c,d,horizon] = 1.
-// Size: a variable exists only if the chunk can be there by then and can still reach a wanting destination in time.
-// Strength: the relaxation of the copy model is weak, since fractions of a copy add up. Cluster cuts repair most of it:
-// a node of a cluster holds at most what has entered the cluster early enough to reach it. Without a drop variable B is
-// the sum of arrivals, so at most one arrival per node is allowed, and F <= B is strengthened to prefix sums on links
-// between storing nodes.
-// Paper: Liu et al., "Rethinking Machine Learning Collective Communication as a Multi-Commodity Flow Problem", SIGCOMM
-// 2024. Held to its word by: plan/milp_test.cpp and tests/conformance (brute force).
+//   Switches hold nothing: what leaves in k entered the switch so as to arrive in k; with multicast
+//   each way out is at most the sum of the ways in, without it the sum of the ways out is. Links:
+//   the windows that cover an epoch use at most the whole link.  Demand: B[c,d,horizon] = 1.
+// Size: a variable exists only if the chunk can be there by then and can still reach a wanting
+// destination in time. A chunk that only one node lacks is a flow of one unit instead: B[k] =
+// B[k-1] + arrivals - departures. Strength: the relaxation of the copy model is weak, since
+// fractions of a copy add up. Cluster cuts repair most of it: a node of a cluster holds at most
+// what has entered the cluster early enough to reach it. Without a drop variable B is the sum of
+// arrivals, so at most one arrival per node is allowed, and F <= B is strengthened to prefix sums
+// on links between storing nodes. Paper: Liu et al., "Rethinking Machine Learning Collective
+// Communication as a Multi-Commodity Flow Problem", SIGCOMM 2024. Held to its word by:
+// plan/milp_test.cpp and tests/conformance (brute force).
 #include "stellwerk/plan/epoch_model.hpp"
 
 #include <algorithm>
@@ -101,6 +105,17 @@ std::string EpochModel::name(char letter, ChunkId chunk, std::int32_t place, int
          std::to_string(epoch);
 }
 
+/// How often a chunk may enter a link in one epoch: once, but towards a switch that cannot copy it
+/// (or not always), as often as it could leave again and the link has room for.
+double EpochModel::most_entries(ChunkId chunk, LinkId link) const {
+  const Node& head = topology_.node(topology_.link(link).to);
+  if (head.stores() || (head.multicast && !head.max_groups) || state_.wanted[chunk].size() == 1)
+    return 1;
+  const double room = std::floor(1 / grid_.share(link, problem_.chunks[chunk].bytes) + kTolerance);
+  const auto ways = static_cast<double>(topology_.out(topology_.link(link).to).size());
+  return std::max(1.0, std::min({room, ways, static_cast<double>(state_.wanted[chunk].size())}));
+}
+
 void EpochModel::add_variables(ChunkId chunk) {
   const Chunk& what = problem_.chunks[chunk];
   const std::vector<int> earliest = earliest_epochs(problem_, grid_, state_, chunk);
@@ -115,6 +130,7 @@ void EpochModel::add_variables(ChunkId chunk) {
     const bool transit = !wanted.contains(link.to);
     if (enters_holder || (transit && !may_pass(problem_, link.to, what.job, what.bytes))) continue;
     if (distance[link.to.index()] >= kNever) continue;
+    if (is_unicast(chunk) && wanted.contains(link.from)) continue;  // it has arrived
     const int held = holder_epoch(chunk, link.from);
     const int first = held != kNever ? held : earliest[link.from.index()];
     int last = horizon_ - grid_.transit(id, what.bytes) - distance[link.to.index()];
@@ -122,7 +138,9 @@ void EpochModel::add_variables(ChunkId chunk) {
     if (first > last) continue;
     Range& range = enters(chunk, id);
     range = {first, last - first + 1, static_cast<lp::Variable>(model_.variables())};
-    for (int k = first; k <= last; ++k) model_.add_binary(0, name('F', chunk, id.value, k));
+    const double most = most_entries(chunk, id);
+    for (int k = first; k <= last; ++k)
+      model_.add_variable(0, most, 0, true, name('F', chunk, id.value, k));
   }
   for (const NodeId node : topology_.node_ids()) {
     if (!topology_.stores(node) || holder_epoch(chunk, node) != kNever) continue;
@@ -162,7 +180,54 @@ void EpochModel::windows(ChunkId chunk, LinkId link, int epoch, std::vector<Term
   }
 }
 
+bool EpochModel::is_unicast(ChunkId chunk) const {
+  return options_.all_demands && options_.objective != EpochModelOptions::Objective::progress &&
+         state_.wanted[chunk].size() == 1;
+}
+
+/// A chunk that one node lacks needs no copies: it moves, and leaves its holders once. That loses
+/// no plan, and the relaxation becomes that of a flow.
+void EpochModel::add_unicast_rows(ChunkId chunk) {
+  std::vector<Term> terms;
+  std::vector<Term> leaving_holders;
+  for (const NodeId node : topology_.node_ids()) {
+    if (!topology_.stores(node)) continue;
+    const Range& held = holds(chunk, node);
+    const auto departures = [&](int k, double factor) {
+      for (const LinkId id : topology_.out(node)) {
+        const Range& range = enters(chunk, id);
+        if (range.count > 0 && range.at(k) >= 0) terms.push_back({range.at(k), factor});
+      }
+    };
+    if (held.count == 0) {
+      for (const LinkId id : topology_.out(node)) {
+        const Range& range = enters(chunk, id);
+        for (int k = 0; k < range.count; ++k) leaving_holders.push_back({range.base + k, 1});
+      }
+      continue;
+    }
+    for (int k = held.first; k <= horizon_; ++k) {
+      terms = {{held.at(k), 1}};
+      if (k > held.first) terms.push_back({held.at(k - 1), -1});
+      arrivals(chunk, node, k, terms, -1);
+      departures(k - 1, 1);
+      model_.add_row(0, 0, terms);
+      terms.clear();
+      departures(k, 1);
+      if (terms.empty()) continue;
+      if (options_.store) {
+        terms.push_back({held.at(k), -1});
+      } else {
+        arrivals(chunk, node, k, terms, -1);
+      }
+      model_.add_row(-kInfinity, 0, terms);
+    }
+  }
+  if (!leaving_holders.empty()) model_.add_row(-kInfinity, 1, leaving_holders);
+}
+
 void EpochModel::add_holding_rows(ChunkId chunk) {
+  if (is_unicast(chunk)) return add_unicast_rows(chunk);
   std::vector<Term> terms;
   const Chunk& what = problem_.chunks[chunk];
   for (const NodeId node : topology_.node_ids()) {
@@ -176,7 +241,8 @@ void EpochModel::add_holding_rows(ChunkId chunk) {
       terms.push_back({held.at(k), 1});
       if (k > held.first) terms.push_back({held.at(k - 1), -1});
       arrivals(chunk, node, k, terms, -1);
-      // A transit chunk may be dropped to make room: then holding is at most what was there and what came.
+      // A transit chunk may be dropped to make room: then holding is at most what was there and
+      // what came.
       model_.add_row(drops ? -kInfinity : 0, 0, terms);
     }
     if (drops) {  // and it does not come again: its stay would count from the first time on
@@ -191,14 +257,16 @@ void EpochModel::add_holding_rows(ChunkId chunk) {
         if (!options_.store) {
           // Forward in the very epoch of arrival.
           terms.push_back({range.at(k), 1});
-          arrivals(chunk, node, k, terms, -1);
+          arrivals(chunk, node, k, terms, -most_entries(chunk, id));
         } else {
-          // A chunk arrives once, so one send on a link to a storing node is enough, and the prefix sum is bounded by the
-          // holding. A link to a switch may carry it several times; and what was sent may have been dropped since.
+          // A chunk arrives once, so one send on a link to a storing node is enough, and the prefix
+          // sum is bounded by the holding. A link to a switch may carry it several times; and what
+          // was sent may have been dropped since.
           const bool once = topology_.stores(topology_.link(id).to) && !drops && range.count <= 24;
           const int from = once ? range.first : k;
           for (int j = from; j <= k; ++j) terms.push_back({range.at(j), 1});
-          if (const lp::Variable b = held.at(k); b >= 0) terms.push_back({b, -1});
+          if (const lp::Variable b = held.at(k); b >= 0)
+            terms.push_back({b, -most_entries(chunk, id)});
         }
         model_.add_row(-kInfinity, 0, terms);
       }
@@ -216,8 +284,8 @@ void EpochModel::add_switch_rows(ChunkId chunk) {
       const Range& range = enters(chunk, id);
       for (int k = range.first; k < range.first + range.count; ++k) leaving[k].push_back(id);
     }
-    // What is there in epoch k and does not come from `back` (a copy that turns round gains nothing but time to wait, and
-    // no tree of links can do it).
+    // What is there in epoch k and does not come from `back` (a copy that turns round gains nothing
+    // but time to wait, and no tree of links can do it).
     const auto subtract_arrivals = [&](int k, NodeId back) {
       for (const LinkId id : topology_.in(node)) {
         if (topology_.link(id).from == back || enters(chunk, id).count == 0) continue;
@@ -226,7 +294,7 @@ void EpochModel::add_switch_rows(ChunkId chunk) {
       }
     };
     for (const auto& [k, links] : leaving) {
-      if (topology_.node(node).multicast) {
+      if (topology_.node(node).multicast && !is_unicast(chunk)) {
         for (const LinkId id : links) {
           out = {{enters(chunk, id).at(k), 1}};
           subtract_arrivals(k, topology_.link(id).to);
@@ -271,7 +339,8 @@ void EpochModel::add_cluster_cuts(ChunkId chunk) {
       if (held.count == 0 || !wanted.contains(node)) continue;
       const std::vector<int> distance =
           distance_epochs(problem_, grid_, what.bytes, {node}, what.job);
-      // The distance from a switch counts from passing, from a GPU from holding: both are what transit leads to.
+      // The distance from a switch counts from passing, from a GPU from holding: both are what
+      // transit leads to.
       for (int k = held.first; k <= horizon_; ++k) {
         terms.clear();
         for (const NodeId head : cluster) {
@@ -322,7 +391,8 @@ void EpochModel::add_capacity_rows() {
         room = std::floor(room / unit + kTolerance);
       }
       double total = 0;
-      for (const Term& term : terms) total += term.coefficient;
+      for (const Term& term : terms)
+        total += term.coefficient * model_.upper()[static_cast<std::size_t>(term.variable)];
       if (total > room + kTolerance) model_.add_row(-kInfinity, std::max(0.0, room), terms);
     }
   }
@@ -376,6 +446,7 @@ void EpochModel::add_buffer_rows() {
           holds(id, node).count == 0)
         continue;
       transit.push_back(id);
+      if (is_unicast(id)) continue;
       // It stays until its last send has ended.
       for (const LinkId link : topology_.out(node)) {
         const Range& range = enters(id, link);
@@ -394,6 +465,13 @@ void EpochModel::add_buffer_rows() {
         if (const lp::Variable b = holds(id, node).at(k); b >= 0) terms.push_back({b, bytes});
         for (const LinkId link : topology_.in(node))
           windows(id, link, k - grid_.latency(link), terms, bytes);
+        if (!is_unicast(id)) continue;
+        for (const LinkId link : topology_.out(node)) {  // moved away, but not all of it
+          const Range& range = enters(id, link);
+          for (int j = k - grid_.window(link, problem_.chunks[id].bytes) + 1; j < k; ++j) {
+            if (range.count > 0 && range.at(j) >= 0) terms.push_back({range.at(j), bytes});
+          }
+        }
       }
       if (!terms.empty()) model_.add_row(-kInfinity, room, terms);
     }
@@ -438,8 +516,8 @@ void EpochModel::add_group_rows() {
   }
 }
 
-/// Chunks that differ in nothing but their number (nor in who holds them by now) may be renamed, so at one destination
-/// they arrive in their order.
+/// Chunks that differ in nothing but their number (nor in who holds them by now) may be renamed, so
+/// at one destination they arrive in their order.
 void EpochModel::order_equal_chunks() {
   for (std::size_t i = 1; i < problem_.chunks.size(); ++i) {
     const ChunkId a(i - 1);
@@ -477,7 +555,8 @@ void EpochModel::set_objective() {
     for (const NodeId node : topology_.node_ids()) {
       const Range& held = holds(id, node);
       for (int k = held.first; k < held.first + held.count; ++k) {
-        // A delivery usable from epoch k is worth weight / (k + 1), whenever it then stays: B[k] - B[k-1].
+        // A delivery usable from epoch k is worth weight / (k + 1), whenever it then stays: B[k] -
+        // B[k-1].
         double worth = 0;
         if (wanted.contains(node)) {
           worth = 1;
@@ -508,7 +587,8 @@ std::vector<EpochEntry> EpochModel::entries(const std::vector<double>& values) c
     for (const LinkId link : topology_.link_ids()) {
       const Range& range = enters(chunk, link);
       for (int k = range.first; k < range.first + range.count; ++k) {
-        if (values[static_cast<std::size_t>(range.at(k))] > 0.5) result.push_back({chunk, link, k});
+        const auto times = std::lround(values[static_cast<std::size_t>(range.at(k))]);
+        for (long i = 0; i < times; ++i) result.push_back({chunk, link, k});
       }
     }
   }
@@ -529,8 +609,14 @@ std::vector<double> EpochModel::values(const std::vector<EpochEntry>& entries) c
     const Range& range = enters(entry.chunk, entry.link);
     const lp::Variable variable = range.count == 0 ? -1 : range.at(entry.epoch);
     if (variable < 0) return {};
-    result[static_cast<std::size_t>(variable)] = 1;
+    result[static_cast<std::size_t>(variable)] += 1;
     const NodeId head = topology_.link(entry.link).to;
+    const NodeId tail = topology_.link(entry.link).from;
+    if (is_unicast(entry.chunk) && topology_.stores(tail) && holds(entry.chunk, tail).count > 0) {
+      const Range& left = holds(entry.chunk, tail);
+      for (int k = entry.epoch + 1; k <= horizon_; ++k)
+        result[static_cast<std::size_t>(left.at(k))] = 0;
+    }
     if (!topology_.stores(head)) continue;
     const Range& held = holds(entry.chunk, head);
     if (held.count == 0 || !arrived.emplace(entry.chunk, head).second) return {};
@@ -576,7 +662,8 @@ int least_horizon(const Problem& problem, const EpochGrid& grid, const EpochStat
     }
   }
   if (least >= kNever) return kNever;
-  // Slots: the chunks that must enter a set S for one of its GPUs, and the entries that links into S have room for.
+  // Slots: the chunks that must enter a set S for one of its GPUs, and the entries that links into
+  // S have room for.
   std::vector<std::vector<NodeId>> sets = fast_clusters(topology);
   for (const NodeId gpu : topology.gpus()) sets.push_back({gpu});
   for (const std::vector<NodeId>& set : sets) {

@@ -1,5 +1,5 @@
-// The mixed-integer model of the epoch-based planners: multi-commodity flow with copy and store-and-forward on a
-// time-expanded network (docs/planners.md, "milp").
+// The mixed-integer model of the epoch-based planners: multi-commodity flow with copy and
+// store-and-forward on a time-expanded network (docs/planners.md, "milp").
 #pragma once
 
 #include <string>
@@ -28,13 +28,15 @@ class EpochModel {
   EpochModel(const Problem& problem, const EpochGrid& grid, const EpochState& state, int horizon,
              const EpochModelOptions& options);
 
-  /// False when some demand cannot be met within the horizon whatever the capacities (only with all_demands).
+  /// False when some demand cannot be met within the horizon whatever the capacities (only with
+  /// all_demands).
   bool reachable() const { return reachable_; }
   const lp::Model& model() const { return model_; }
 
   /// Entries of a solution, in ascending order.
   std::vector<EpochEntry> entries(const std::vector<double>& values) const;
-  /// A complete solution from entries, for a hint; empty when an entry has no variable (too late for the horizon).
+  /// A complete solution from entries, for a hint; empty when an entry has no variable (too late
+  /// for the horizon).
   std::vector<double> values(const std::vector<EpochEntry>& entries) const;
 
  private:
@@ -60,8 +62,11 @@ class EpochModel {
   /// Epoch from which a holder at the start has the chunk; kNever for others.
   int holder_epoch(ChunkId chunk, NodeId node) const;
 
+  double most_entries(ChunkId chunk, LinkId link) const;
   void add_variables(ChunkId chunk);
   std::string name(char letter, ChunkId chunk, std::int32_t place, int epoch) const;
+  bool is_unicast(ChunkId chunk) const;
+  void add_unicast_rows(ChunkId chunk);
   void add_holding_rows(ChunkId chunk);
   void add_switch_rows(ChunkId chunk);
   void add_cluster_cuts(ChunkId chunk);
@@ -92,16 +97,16 @@ class EpochModel {
   std::vector<std::vector<NodeId>> clusters_;
 };
 
-/// Clusters of nodes joined by fast links, for the cluster cuts: for every distinct bandwidth the components of the links
-/// that have at least that much, single nodes and the whole left out.
+/// Clusters of nodes joined by fast links, for the cluster cuts: for every distinct bandwidth the
+/// components of the links that have at least that much, single nodes and the whole left out.
 std::vector<std::vector<NodeId>> fast_clusters(const Topology& topology);
 
 /// Number of entry variables that a model of `horizon` epochs would have, without building it.
 std::int64_t count_entries(const Problem& problem, const EpochGrid& grid, const EpochState& state,
                            int horizon);
 
-/// The least horizon that single links, latencies and slot counts into GPUs and clusters allow: never above the length of
-/// any plan on the grid.
+/// The least horizon that single links, latencies and slot counts into GPUs and clusters allow:
+/// never above the length of any plan on the grid.
 int least_horizon(const Problem& problem, const EpochGrid& grid, const EpochState& state);
 
 }  // namespace stellwerk

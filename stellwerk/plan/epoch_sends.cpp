@@ -10,15 +10,21 @@
 // two sends.
 // Guarantee: every delivery of the entries is made, if need be by a send of its own at the end: the
 // model lets a copy wait by circling through three or more switches, which no send can.
-// Held to its word by: plan/epoch_state_test.cpp, plan/milp_test.cpp, tests/conformance.
+// Rates: a send runs as fast as its own links let it. The grid counts on less where links of
+// several speeds meet at a switch or sizes differ: there a fast send and a slow one may overlap on
+// the grid and collide at full rate. At the pace of the grid, bytes / (window * tau), what fits the
+// grid fits in continuous time, to the ps to which rates are rounded. Held to its word by:
+// plan/epoch_state_test.cpp, plan/milp_test.cpp, tests/conformance.
 #include <algorithm>
 #include <map>
 #include <optional>
 #include <set>
 #include <tuple>
 
+#include "stellwerk/base/wide.hpp"
 #include "stellwerk/plan/epoch_state.hpp"
 #include "stellwerk/plan/passing.hpp"
+#include "stellwerk/plan/polish.hpp"
 #include "stellwerk/plan/routes.hpp"
 
 namespace stellwerk {
@@ -49,8 +55,8 @@ class ChunkSends {
   }
 
   void add(std::vector<EpochEntry> entries) {
-    // Between switches time advances, so within an epoch what leaves storing nodes comes first; what
-    // leaves one switch in one epoch is taken together.
+    // Between switches time advances, so within an epoch what leaves storing nodes comes first;
+    // what leaves one switch in one epoch is taken together.
     const auto key = [&](const EpochEntry& entry) {
       const NodeId tail = topology_.link(entry.link).from;
       return std::tuple(entry.epoch, !topology_.stores(tail), tail);
@@ -215,7 +221,36 @@ void serve(const Problem& problem, const Routes& routes, ChunkId id, std::vector
   }
 }
 
+/// The rate at which a send takes all of its window, as the grid has it.
+Bandwidth grid_rate(const EpochGrid& grid, const Send& send) {
+  const Int128 window =
+      static_cast<Int128>(grid.window(send.links.front(), send.bytes)) * grid.duration().ps;
+  const Int128 rate = static_cast<Int128>(send.bytes.value) * 1'000'000'000'000 / window;
+  return std::clamp(Bandwidth{static_cast<std::int64_t>(rate)}, Bandwidth{1}, send.rate);
+}
+
+Time finish(const Topology& topology, const Schedule& sends) {
+  Time last;
+  for (const Send& send : sends) {
+    for (const Time arrival : timing(topology, send).arrival) {
+      last = std::max(last, send.start + arrival);
+    }
+  }
+  return last;
+}
+
 }  // namespace
+
+Schedule entries_to_plan(const Problem& problem, const EpochGrid& grid, const EpochState& state,
+                         const std::vector<EpochEntry>& entries, const StopCondition& stop) {
+  Schedule sends = entries_to_sends(problem, grid, state, entries);
+  Schedule fast = polish(problem, sends, stop);
+  const Time promised = completion_epoch(problem, grid, state, entries) * grid.duration();
+  if (finish(problem.topology, fast) <= promised) return fast;
+  for (Send& send : sends) send.rate = grid_rate(grid, send);
+  Schedule paced = polish(problem, sends, stop);
+  return finish(problem.topology, paced) < finish(problem.topology, fast) ? paced : fast;
+}
 
 Schedule entries_to_sends(const Problem& problem, const EpochGrid& grid, const EpochState& state,
                           std::vector<EpochEntry> entries) {

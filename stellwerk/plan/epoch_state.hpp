@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "stellwerk/base/stop.hpp"
 #include "stellwerk/core/problem.hpp"
 #include "stellwerk/core/send.hpp"
 #include "stellwerk/plan/epoch_grid.hpp"
@@ -31,7 +32,8 @@ struct EpochEntry {
 struct EpochState {
   IdVector<ChunkId, std::vector<EpochHolder>> holders;  ///< ascending by node; each node once
   IdVector<ChunkId, std::vector<NodeId>> wanted;        ///< destinations that do not hold it yet
-  /// Entries made before epoch 0 whose bytes still move then (a switch may pass one on in an epoch >= 0).
+  /// Entries made before epoch 0 whose bytes still move then (a switch may pass one on in an epoch
+  /// >= 0).
   std::vector<EpochEntry> in_flight;
 };
 
@@ -42,7 +44,8 @@ EpochState initial_state(const Problem& problem, const EpochGrid& grid);
 EpochState advance(const Problem& problem, const EpochGrid& grid, const EpochState& state,
                    const std::vector<EpochEntry>& entries, int epochs);
 
-/// Least epochs from which each node can hold the chunk (kNever: not at all), by links and their transit alone.
+/// Least epochs from which each node can hold the chunk (kNever: not at all), by links and their
+/// transit alone.
 inline constexpr int kNever = 1 << 29;
 std::vector<int> earliest_epochs(const Problem& problem, const EpochGrid& grid,
                                  const EpochState& state, ChunkId chunk);
@@ -50,24 +53,34 @@ std::vector<int> earliest_epochs(const Problem& problem, const EpochGrid& grid,
 std::vector<int> distance_epochs(const Problem& problem, const EpochGrid& grid, Bytes bytes,
                                  const std::vector<NodeId>& targets, JobId job);
 
-/// The epoch after the last arrival that serves a demand: the length of the plan. kNever when a demand is unmet.
+/// The epoch after the last arrival that serves a demand: the length of the plan. kNever when a
+/// demand is unmet.
 int completion_epoch(const Problem& problem, const EpochGrid& grid, const EpochState& state,
                      const std::vector<EpochEntry>& entries);
 
-/// Places the sends of a schedule on the grid, in order of their starts, each at the earliest epoch at which its data
-/// and its links are there: an upper bound on the epochs needed, and a starting solution. Unbounded by any horizon. Keeps
-/// all limits but those of buffers. Empty when the sends are pieces of chunks.
+/// Places the sends of a schedule on the grid, in order of their starts, each at the earliest epoch
+/// at which its data and its links are there: an upper bound on the epochs needed, and a starting
+/// solution. Unbounded by any horizon. Keeps all limits but those of buffers. Empty when the sends
+/// are pieces of chunks.
 std::vector<EpochEntry> epoch_schedule(const Problem& problem, const EpochGrid& grid,
                                        const Schedule& sends);
 
-/// Meets all remaining demands greedily on the grid: shortest paths in epochs from whoever holds the chunk, around what
-/// is in use already. Never shorter than need be, but always complete where every demand can be reached; empty otherwise.
+/// Meets all remaining demands greedily on the grid: shortest paths in epochs from whoever holds
+/// the chunk, around what is in use already. Never shorter than need be, but always complete where
+/// every demand can be reached; empty otherwise.
 std::vector<EpochEntry> greedy_on_grid(const Problem& problem, const EpochGrid& grid,
                                        const EpochState& state);
 
-/// Assembles entries into sends with nominal starts (epoch * tau): chains and trees through switches become one send
-/// each; entries that deliver nothing are dropped. What no tree can do (plan/epoch_sends.cpp) is delivered at the end.
+/// Assembles entries into sends with nominal starts (epoch * tau): chains and trees through
+/// switches become one send each; entries that deliver nothing are dropped. What no tree can do
+/// (plan/epoch_sends.cpp) is delivered at the end.
 Schedule entries_to_sends(const Problem& problem, const EpochGrid& grid, const EpochState& state,
                           std::vector<EpochEntry> entries);
+
+/// The sends of a plan on the grid, re-timed and improved: at full rates or, where that is sooner,
+/// at the pace of the grid. No later than the grid has it, but for dropped latencies and rounding
+/// to ps.
+Schedule entries_to_plan(const Problem& problem, const EpochGrid& grid, const EpochState& state,
+                         const std::vector<EpochEntry>& entries, const StopCondition& stop);
 
 }  // namespace stellwerk

@@ -1,17 +1,19 @@
 // Makespan by search on the horizon.
 //
 // Problem: the shortest plan on an epoch grid (the model is in plan/epoch_model.cpp).
-// Idea: one model with the makespan as its objective has a useless relaxation. Instead: (1) a lower bound on the horizon
-// from slots and distances, in microseconds; (2) raised while the LP relaxation of the feasibility problem is infeasible,
-// which is a proof; (3) a known plan, placed on the grid, is the upper bound and often meets the lower one; (4) between
-// the two, feasibility MILPs, the shortest horizon first with a part of the time, then from above.
-// Guarantee: `proven` epochs are a valid lower bound for every plan on this grid; a plan is optimal on the grid when its
-// length equals it. Says nothing about other grids: results are marked discretised.
-// Held to its word by: plan/milp_test.cpp, tests/conformance (brute force on all small instances).
+// Idea: one model with the makespan as its objective has a useless relaxation. Instead: (1) a lower
+// bound on the horizon from slots and distances, in microseconds; (2) raised while the LP
+// relaxation of the feasibility problem is infeasible, which is a proof; (3) a known plan, placed
+// on the grid, is the upper bound and often meets the lower one; (4) between the two, feasibility
+// MILPs, the shortest horizon first with a part of the time, then from above. Guarantee: `proven`
+// epochs are a valid lower bound for every plan on this grid; a plan is optimal on the grid when
+// its length equals it. Says nothing about other grids: results are marked discretised. Held to its
+// word by: plan/milp_test.cpp, tests/conformance (brute force on all small instances).
 #include "stellwerk/plan/milp.hpp"
 
 #include <algorithm>
 #include <cassert>
+#include <cmath>
 #include <string>
 #include <utility>
 
@@ -19,7 +21,6 @@
 #include "stellwerk/plan/epoch_model.hpp"
 #include "stellwerk/plan/no_copy.hpp"
 #include "stellwerk/plan/passing.hpp"
-#include "stellwerk/plan/polish.hpp"
 #include "stellwerk/plan/reversal.hpp"
 #include "stellwerk/plan/search.hpp"
 
@@ -28,7 +29,8 @@ namespace {
 
 using Objective = EpochModelOptions::Objective;
 
-/// Models beyond this many integer variables do not finish their root relaxation in useful time (docs/planners.md).
+/// Models beyond this many integer variables do not finish their root relaxation in useful time
+/// (docs/planners.md).
 constexpr std::int64_t kComfortableColumns = 30000;
 
 EpochModelOptions model_options(const PlanOptions& options, Objective objective) {
@@ -82,7 +84,8 @@ class HorizonSearch {
     }
     if (options_.weighted_objective && result_.epochs < kNever && !context_.stop.should_stop())
       polish_weighted();
-    // Where a known plan met the bound no model was solved, but an export was asked for all the same.
+    // Where a known plan met the bound no model was solved, but an export was asked for all the
+    // same.
     if (!options_.write_model.empty() && !written_) {
       export_model(
           model_of(result_.epochs < kNever ? result_.epochs : result_.proven, Objective::none));
@@ -176,7 +179,8 @@ class HorizonSearch {
   bool written_ = false;
 };
 
-/// The finest duration whose model is likely to be solved: exact grid, fastest link, slowest link, then doubling.
+/// The finest duration whose model is likely to be solved: exact grid, fastest link, slowest link,
+/// then doubling.
 Time comfortable_duration(const Problem& problem, const PlanOptions& options, Time expected) {
   if (options.epoch.kind != EpochChoice::Kind::automatic)
     return epoch_duration(problem, options.epoch);
@@ -197,7 +201,8 @@ Time comfortable_duration(const Problem& problem, const PlanOptions& options, Ti
   return duration;
 }
 
-/// The solver on a problem of copies: sends re-timed, at least as good as `incumbent` (may be empty).
+/// The solver on a problem of copies: sends re-timed, at least as good as `incumbent` (may be
+/// empty).
 struct Part {
   bool solved = false;
   Schedule sends;  ///< may be empty when nothing is wanted
@@ -214,7 +219,8 @@ Time makespan(const Problem& problem, const Schedule& sends) {
   return last;
 }
 
-/// The entries of a solution file, for a model of `horizon` epochs. Throws when they do not keep the model's rows.
+/// The entries of a solution file, for a model of `horizon` epochs. Throws when they do not keep
+/// the model's rows.
 std::vector<EpochEntry> read_entries(const Problem& problem, const EpochGrid& grid, int horizon,
                                      const PlanOptions& options, const StopCondition& stop) {
   const EpochState state = initial_state(problem, grid);
@@ -222,7 +228,7 @@ std::vector<EpochEntry> read_entries(const Problem& problem, const EpochGrid& gr
   const std::vector<double> values = lp::read_solution(model.model(), options.read_solution);
   lp::Model fixed = model.model();
   for (std::size_t i = 0; i < values.size(); ++i) {
-    const double value = values[i] > 0.5 ? 1 : 0;
+    const double value = std::round(values[i]);
     if (fixed.integer()[i]) fixed.set_bounds(static_cast<lp::Variable>(i), value, value);
   }
   lp::SolveOptions solve_options;
@@ -271,9 +277,8 @@ Part solve_part(const Problem& problem, const PlanOptions& options, PlannerConte
   part.solved = found.epochs < kNever;
   part.epoch = {grid.duration(), part.solved ? found.epochs : 0, found.proven};
   if (!found.entries.empty()) {
-    part.sends = polish(
-        problem, entries_to_sends(problem, grid, initial_state(problem, grid), found.entries),
-        context.stop);
+    part.sends =
+        entries_to_plan(problem, grid, initial_state(problem, grid), found.entries, context.stop);
   }
   const bool restricted = !options.store;  // the incumbent need not keep the restriction
   if (!incumbent.empty() && !restricted &&
@@ -313,6 +318,13 @@ PlannerOutcome plan_milp(const Problem& problem, const PlanOptions& options,
     const NoCopyProblem single = without_copies(problem);
     Part part = solve_part(single.problem, options, context, {});
     part.sends = single.translate(std::move(part.sends));
+    if (!keeps_buffers(
+            problem, part.sends)) {  // copies of one chunk count as one, from the first to the last
+      outcome.termination.reason = Termination::Reason::unsupported;
+      outcome.message =
+          "without copies a chunk passes a transit buffer several times, and it would overflow";
+      return outcome;
+    }
     return finish(std::move(part));
   }
   if (!options.copy) {
@@ -339,8 +351,7 @@ PlannerOutcome plan_milp(const Problem& problem, const PlanOptions& options,
   whole.solved = true;
   // What is proven of a half holds for the whole only when there is one half.
   if (!both) whole.epoch = split.collect.chunks.empty() ? spread.epoch : collect.epoch;
-  whole.sends =
-      polish(problem, join_reductions(problem, split, collect.sends, spread.sends), context.stop);
+  whole.sends = join_and_polish(problem, split, collect.sends, spread.sends, context.stop);
   finish(std::move(whole));
   if (both) outcome.epoch.reset();
   return outcome;

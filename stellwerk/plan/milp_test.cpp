@@ -1,5 +1,5 @@
-// Known optima on an epoch grid, feature by feature: every plan is judged on the grid and, re-timed,
-// by the verifier.
+// Known optima on an epoch grid, feature by feature: every plan is judged on the grid and,
+// re-timed, by the verifier.
 #include "stellwerk/plan/milp.hpp"
 
 #include <gtest/gtest.h>
@@ -77,6 +77,12 @@ TEST(Milp, BroadcastThroughASwitchWithAndWithoutMulticast) {
 TEST(Milp, AForwardingGpuUsesItsWayUpToAPlainSwitchAsOftenAsItHelps) {
   // One holder, two, four, eight: the second holder sends the chunk up twice.
   EXPECT_EQ(optimum(testing::problem(testing::star(8), Collective::broadcast)), 3);
+}
+
+TEST(Milp, AFastWayUpToAPlainSwitchCarriesAChunkTwiceInAnEpoch) {
+  Network network = testing::star(3);
+  network.links[LinkId(0)].bandwidth = Bandwidth{2 * kGb};
+  EXPECT_EQ(optimum(testing::problem(network, {data({0}, {1, 2})})), 1);
 }
 
 TEST(Milp, AllToAllThroughASwitch) {

@@ -1,7 +1,8 @@
-// Which nodes a planner may lead a chunk through.
+// Which nodes a planner may lead a chunk through, and whether there is room where it passes.
 #pragma once
 
 #include "stellwerk/core/problem.hpp"
+#include "stellwerk/core/send.hpp"
 
 namespace stellwerk {
 
@@ -19,5 +20,10 @@ inline bool has_buffer_limits(const Topology& topology) {
   }
   return false;
 }
+
+/// Do the sends, with their starts, keep all transit buffers? A chunk fills one from its first byte
+/// in to the end of its last send out. Planners that do not plan for buffers ask before they offer
+/// a plan; the verifier has its own code.
+bool keeps_buffers(const Problem& problem, const Schedule& sends);
 
 }  // namespace stellwerk

@@ -16,6 +16,7 @@
 #include "stellwerk/bound/bound.hpp"
 #include "stellwerk/check/simulate.hpp"
 #include "stellwerk/plan/no_copy.hpp"
+#include "stellwerk/plan/passing.hpp"
 #include "stellwerk/plan/reachability.hpp"
 #include "stellwerk/plan/reversal.hpp"
 
@@ -149,6 +150,10 @@ class Portfolio {
       // The length stays that of the plan without copies; on the way one destination's copy may serve another earlier.
       timed.sends = copies.translate(std::move(timed.sends));
       timed.job_finish = finish_times(problem, timed.sends);
+      if (!keeps_buffers(problem, timed.sends)) {
+        note(planner.name, "without copies a transit buffer would overflow");
+        return;
+      }
     }
     offer(planner.name, problem, std::move(timed), outcome.termination);
     if (best_ && best_->result.planner == planner.name && best_chunks_ != chunks) return;

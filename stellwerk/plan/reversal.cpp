@@ -1,8 +1,9 @@
-// Time reversal: see docs/model.md, "Plans", and docs/planners.md. A valid broadcast schedule on the reversed network, run
-// backwards, is a valid reduction schedule: bytes that entered link e during [a, a + d) and arrived one latency later
-// enter the turned link during [T - a - latency - d, T - a - latency). All windows of one link move by the same amount,
-// so what did not overlap does not, and what a node received before it sent on, it now sends after it received.
-// Held to its word by: plan/reversal_test.cpp.
+// Time reversal: see docs/model.md, "Plans", and docs/planners.md. A valid broadcast schedule on
+// the reversed network, run backwards, is a valid reduction schedule: bytes that entered link e
+// during [a, a + d) and arrived one latency later enter the turned link during [T - a - latency -
+// d, T - a - latency). All windows of one link move by the same amount, so what did not overlap
+// does not, and what a node received before it sent on, it now sends after it received. Held to its
+// word by: plan/reversal_test.cpp.
 #include "stellwerk/plan/reversal.hpp"
 
 #include <algorithm>
@@ -10,6 +11,7 @@
 #include <tuple>
 
 #include "stellwerk/plan/passing.hpp"
+#include "stellwerk/plan/polish.hpp"
 
 namespace stellwerk {
 
@@ -26,8 +28,9 @@ class Roots {
   explicit Roots(const Problem& problem)
       : problem_(problem), buffers_(has_buffer_limits(problem.topology)) {}
 
-  /// The owner when it wants the sum, else the first destination; but if not all contributors reach it or it does not
-  /// reach all destinations, the first node among destinations and contributors for which that holds.
+  /// The owner when it wants the sum, else the first destination; but if not all contributors reach
+  /// it or it does not reach all destinations, the first node among destinations and contributors
+  /// for which that holds.
   NodeId of(const Chunk& chunk) {
     const auto& wanting = chunk.destinations;
     const bool owner_wants =
@@ -53,8 +56,8 @@ class Roots {
            all_in(chunk.destinations, reach(chunk, root, false));
   }
 
-  /// Who reaches the root (`towards`), or whom it reaches. Without buffer limits chunks of one job and size have the same
-  /// surroundings.
+  /// Who reaches the root (`towards`), or whom it reaches. Without buffer limits chunks of one job
+  /// and size have the same surroundings.
   const std::vector<char>& reach(const Chunk& chunk, NodeId root, bool towards) {
     std::vector<char>& seen = known_[{chunk.job, chunk.bytes, root, towards}];
     if (!seen.empty()) return seen;
@@ -151,7 +154,8 @@ Schedule join_reductions(const Problem& problem, const ReductionSplit& split,
     std::reverse(send.links.begin(), send.links.end());
     result.push_back(std::move(send));
   }
-  // Re-timing does not make room in transit buffers, so where there are limits everything waits for the sums.
+  // Re-timing does not make room in transit buffers, so where there are limits everything waits for
+  // the sums.
   const bool wait = has_buffer_limits(problem.topology);
   for (const Send& other : spread) {
     Send send = other;
@@ -161,6 +165,34 @@ Schedule join_reductions(const Problem& problem, const ReductionSplit& split,
   }
   sort_sends(problem.topology, result);
   return result;
+}
+
+Schedule join_and_polish(const Problem& problem, const ReductionSplit& split,
+                         const Schedule& collect, const Schedule& spread,
+                         const StopCondition& stop) {
+  Schedule joined = join_reductions(problem, split, collect, spread);
+  Schedule polished = polish(problem, joined, stop);
+  if (keeps_buffers(problem, polished)) return polished;
+  // Move each chunk behind the one before it.
+  IdVector<ChunkId, Time> first(problem.chunks.size(), Time::max());
+  IdVector<ChunkId, Time> last(problem.chunks.size());
+  for (const Send& send : joined) {
+    const SendTiming times = timing(problem.topology, send);
+    first[send.chunk] = std::min(first[send.chunk], send.start);
+    for (const Time arrival : times.arrival)
+      last[send.chunk] = std::max(last[send.chunk], send.start + arrival);
+  }
+  IdVector<ChunkId, Time> shift(problem.chunks.size());
+  Time free;
+  for (const ChunkId id : problem.chunk_ids()) {
+    if (first[id] == Time::max()) continue;
+    free = std::max(free, problem.chunks[id].ready);
+    shift[id] = free - first[id];
+    free += last[id] - first[id];
+  }
+  for (Send& send : joined) send.start += shift[send.chunk];
+  sort_sends(problem.topology, joined);
+  return polish(problem, joined, stop);
 }
 
 }  // namespace stellwerk

@@ -135,6 +135,12 @@ PlannerOutcome plan_ring(const Problem& problem, const PlanOptions& /*options*/,
                   step + 1, id);
   }
   outcome.sends = builder.take();
+  if (!keeps_buffers(problem, outcome.sends)) {
+    outcome.sends.clear();
+    outcome.termination.reason = Termination::Reason::unsupported;
+    outcome.message = "a ring does not plan for transit buffers, and they would overflow";
+    return outcome;
+  }
   outcome.termination.reason = Termination::Reason::feasible;
   return outcome;
 }

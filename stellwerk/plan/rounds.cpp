@@ -1,14 +1,16 @@
 // Time partitioning.
 //
-// Problem: the MILP of a whole plan is too large. Idea: cut time into rounds of a few epochs. Each round's MILP starts
-// from what every node holds and what is still on the links, and maximises progress: deliveries, earlier ones worth more,
-// plus gamma / (1 + distance) for a copy that comes nearer to a destination that wants it. Chunks still in flight at the
-// end of a round are carried into the next; demands that are met leave. When the rest fits into one round, it is solved
-// for its shortest horizon. A greedy completion on the grid is every round's starting solution, and finishes the plan if
-// the time runs out, so that a plan always comes out where every demand can be reached.
-// Between rounds the state is all that counts: capacities may change, links fail, jobs arrive (the on-line planner).
-// Guarantee: valid and complete; never shorter than the optimum of the grid. Paper: Liu et al., SIGCOMM 2024, section 5.
-// Held to its word by: plan/rounds_test.cpp, tests/conformance.
+// Problem: the MILP of a whole plan is too large. Idea: cut time into rounds of a few epochs. Each
+// round's MILP starts from what every node holds and what is still on the links, and maximises
+// progress: deliveries, earlier ones worth more, plus gamma / (1 + distance) for a copy that comes
+// nearer to a destination that wants it. Chunks still in flight at the end of a round are carried
+// into the next; demands that are met leave. When the rest fits into one round, it is solved for
+// its shortest horizon. A greedy completion on the grid is every round's starting solution, and
+// finishes the plan if the time runs out, so that a plan always comes out where every demand can be
+// reached. Between rounds the state is all that counts: capacities may change, links fail, jobs
+// arrive (the on-line planner). Guarantee: valid and complete; never shorter than the optimum of
+// the grid. Paper: Liu et al., SIGCOMM 2024, section 5. Held to its word by: plan/rounds_test.cpp,
+// tests/conformance.
 #include "stellwerk/plan/rounds.hpp"
 
 #include <algorithm>
@@ -17,7 +19,6 @@
 
 #include "stellwerk/plan/epoch_model.hpp"
 #include "stellwerk/plan/passing.hpp"
-#include "stellwerk/plan/polish.hpp"
 #include "stellwerk/plan/reversal.hpp"
 
 namespace stellwerk {
@@ -29,13 +30,20 @@ constexpr int kMostRoundEpochs = 64;
 
 class Rounds {
  public:
-  Rounds(const Problem& problem, const EpochGrid& grid, const PlanOptions& options, PlannerContext& context)
-      : problem_(problem), grid_(grid), options_(options), context_(context), state_(initial_state(problem, grid)) {
+  Rounds(const Problem& problem, const EpochGrid& grid, const PlanOptions& options,
+         PlannerContext& context)
+      : problem_(problem),
+        grid_(grid),
+        options_(options),
+        context_(context),
+        state_(initial_state(problem, grid)) {
     for (const LinkId link : problem.topology.link_ids()) {
-      for (const Chunk& chunk : problem.chunks) tail_ = std::max(tail_, grid.transit(link, chunk.bytes));
+      for (const Chunk& chunk : problem.chunks)
+        tail_ = std::max(tail_, grid.transit(link, chunk.bytes));
     }
-    const bool switches = std::any_of(problem.topology.nodes().begin(), problem.topology.nodes().end(),
-                                      [](const Node& node) { return !node.stores(); });
+    const bool switches =
+        std::any_of(problem.topology.nodes().begin(), problem.topology.nodes().end(),
+                    [](const Node& node) { return !node.stores(); });
     if (switches) tail_ *= 2;
     epochs_ = options.round_epochs > 0 ? options.round_epochs : comfortable_round();
   }
@@ -73,7 +81,8 @@ class Rounds {
 
  private:
   bool open() const {
-    return std::any_of(state_.wanted.begin(), state_.wanted.end(), [](const auto& wanted) { return !wanted.empty(); });
+    return std::any_of(state_.wanted.begin(), state_.wanted.end(),
+                       [](const auto& wanted) { return !wanted.empty(); });
   }
   /// Epochs until the next chunk becomes available that is not yet (releases, arrivals).
   int waiting() const {
@@ -118,9 +127,11 @@ class Rounds {
     const EpochModel model(problem_, grid_, state_, epochs_ + tail_, model_options);
     const double remaining_rounds = std::max(1.0, static_cast<double>(left) / epochs_ + 0.5);
     lp::SolveOptions options = solve_options(context_.stop.seconds_left() / remaining_rounds);
-    // The greedy completion as far as it fits; whole hops only, since half a way through a switch is none.
+    // The greedy completion as far as it fits; whole hops only, since half a way through a switch
+    // is none.
     options.hint = model.values(first_sends(greedy));
-    context_.report("rounds, epoch " + std::to_string(now_) + ", at least " + std::to_string(left) + " to go");
+    context_.report("rounds, epoch " + std::to_string(now_) + ", at least " + std::to_string(left) +
+                    " to go");
     const lp::Solution solution = lp::solve(model.model(), options);
     return solution.has_values() ? model.entries(solution.values) : first_sends(greedy);
   }
@@ -139,7 +150,8 @@ class Rounds {
     for (const EpochEntry& entry : ordered) {
       const Link& link = problem_.topology.link(entry.link);
       const bool first = problem_.topology.stores(link.from);
-      if (first ? entry.epoch >= epochs_ : !through.contains({entry.chunk, link.from, entry.epoch})) continue;
+      if (first ? entry.epoch >= epochs_ : !through.contains({entry.chunk, link.from, entry.epoch}))
+        continue;
       result.push_back(entry);
       if (!problem_.topology.stores(link.to)) {
         through.emplace(entry.chunk, link.to, entry.epoch + grid_.latency(entry.link));
@@ -158,7 +170,8 @@ class Rounds {
       const EpochModel model(problem_, grid_, state_, horizon, {});
       if (!model.reachable()) continue;
       context_.report("rounds, the last " + std::to_string(horizon) + " epochs");
-      const lp::Solution solution = lp::solve(model.model(), solve_options(context_.stop.seconds_left() / 3));
+      const lp::Solution solution =
+          lp::solve(model.model(), solve_options(context_.stop.seconds_left() / 3));
       if (!solution.has_values()) continue;
       record(model.entries(solution.values));
       return true;
@@ -194,19 +207,25 @@ Part solve_part(const Problem& problem, const PlanOptions& options, PlannerConte
   if (choice.kind == EpochChoice::Kind::automatic) choice.kind = EpochChoice::Kind::slowest;
   const EpochGrid grid(problem, epoch_duration(problem, choice));
   const EpochState start = initial_state(problem, grid);
-  const std::vector<EpochEntry> entries = Rounds(problem, grid, options, context).run();
+  const std::vector<EpochEntry> entries = rounds_on_grid(problem, grid, options, context);
   part.epoch = {grid.duration(), 0, least_horizon(problem, grid, start)};
   const int epochs = completion_epoch(problem, grid, start, entries);
   part.solved = epochs < kNever;
   if (!part.solved) return part;
   part.epoch.epochs = epochs;
-  part.sends = polish(problem, entries_to_sends(problem, grid, start, entries), context.stop);
+  part.sends = entries_to_plan(problem, grid, start, entries, context.stop);
   return part;
 }
 
 }  // namespace
 
-PlannerOutcome plan_rounds(const Problem& problem, const PlanOptions& options, PlannerContext& context) {
+std::vector<EpochEntry> rounds_on_grid(const Problem& problem, const EpochGrid& grid,
+                                       const PlanOptions& options, PlannerContext& context) {
+  return Rounds(problem, grid, options, context).run();
+}
+
+PlannerOutcome plan_rounds(const Problem& problem, const PlanOptions& options,
+                           PlannerContext& context) {
   PlannerOutcome outcome;
   if (has_buffer_limits(problem.topology) || !options.store) {
     outcome.termination.reason = Termination::Reason::unsupported;
@@ -229,7 +248,8 @@ PlannerOutcome plan_rounds(const Problem& problem, const PlanOptions& options, P
     half.stop = context.stop;
     const Part spread = solve_part(split.spread, options, half);
     solved = collect.solved && spread.solved;
-    if (solved) outcome.sends = polish(problem, join_reductions(problem, split, collect.sends, spread.sends), context.stop);
+    if (solved)
+      outcome.sends = join_and_polish(problem, split, collect.sends, spread.sends, context.stop);
     if (!both) outcome.epoch = split.spread.chunks.empty() ? collect.epoch : spread.epoch;
   }
   outcome.termination = {solved ? Termination::Reason::feasible : Termination::Reason::no_solution,

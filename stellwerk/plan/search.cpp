@@ -1,14 +1,14 @@
 // Search over insertion orders.
 //
-// Problem: one pass of insertion (plan/insertion.hpp) depends on the order of the chunks and on the penalty for link time.
-// Idea: (1) several passes; between them late chunks move to the front (squeaky wheel: Joslin and Clements, JAIR 1999),
-// with penalties lambda in {0, 1/4, 1/2, 1, 2, 4, 10} and three degrees of patience for joint multicasts. (2) Ruin and
-// recreate (Schrimpf et al., J. Comp. Phys. 2000): take out a few chunks, a latest one among them, insert them anew in
-// another order and style, keep the result if it is no worse, or, early on, slightly worse.
-// Reductions go through time reversal (plan/reversal.hpp).
-// Guarantee: a valid plan whenever every demand can be reached, unless a limit strikes during the very first pass; no
-// bound of its own. Cost: a pass is chunks x hops timeline queries.
-// Held to its word by: plan/search_test.cpp, tests/conformance.
+// Problem: one pass of insertion (plan/insertion.hpp) depends on the order of the chunks and on the
+// penalty for link time. Idea: (1) several passes; between them late chunks move to the front
+// (squeaky wheel: Joslin and Clements, JAIR 1999), with penalties lambda in {0, 1/4, 1/2, 1, 2, 4,
+// 10} and three degrees of patience for joint multicasts. (2) Ruin and recreate (Schrimpf et al.,
+// J. Comp. Phys. 2000): take out a few chunks, a latest one among them, insert them anew in another
+// order and style, keep the result if it is no worse, or, early on, slightly worse. Reductions go
+// through time reversal (plan/reversal.hpp). Guarantee: a valid plan whenever every demand can be
+// reached, unless a limit strikes during the very first pass; no bound of its own. Cost: a pass is
+// chunks x hops timeline queries. Held to its word by: plan/search_test.cpp, tests/conformance.
 #include "stellwerk/plan/search.hpp"
 
 #include <algorithm>
@@ -270,8 +270,8 @@ PlannerOutcome plan_search(const Problem& problem, const PlanOptions& options,
     context.stop = whole.stop;
     found = found && run(split.spread, part_target, spread);
     if (found) {
-      outcome.sends = join_reductions(problem, split, collect, spread);
-      if (options.store) outcome.sends = polish(problem, outcome.sends, context.stop);
+      outcome.sends = options.store ? join_and_polish(problem, split, collect, spread, context.stop)
+                                    : join_reductions(problem, split, collect, spread);
     }
   }
   outcome.termination.limit = context.stop.reached();

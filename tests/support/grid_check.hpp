@@ -7,6 +7,7 @@
 #include <map>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "stellwerk/plan/epoch_state.hpp"
@@ -15,9 +16,9 @@ namespace stellwerk::testing {
 
 class GridCheck {
  public:
-  GridCheck(const Problem& problem, const EpochGrid& grid, const EpochState& state,
+  GridCheck(const Problem& problem, const EpochGrid& grid, EpochState state,
             const std::vector<EpochEntry>& entries)
-      : problem_(problem), topology_(problem.topology), grid_(grid), state_(state) {
+      : problem_(problem), topology_(problem.topology), grid_(grid), state_(std::move(state)) {
     entries_ = entries;
     std::sort(entries_.begin(), entries_.end(), [](const EpochEntry& a, const EpochEntry& b) {
       return std::tie(a.epoch, a.chunk, a.link) < std::tie(b.epoch, b.chunk, b.link);
@@ -100,8 +101,7 @@ class GridCheck {
         return complain(entry, "its head may not forward");
       }
       if (topology_.stores(link.to)) {
-        const auto [known, fresh] =
-            held_.emplace(std::pair(entry.chunk, link.to), there(entry));
+        const auto [known, fresh] = held_.emplace(std::pair(entry.chunk, link.to), there(entry));
         if (!fresh) known->second = std::min(known->second, there(entry));
       } else {
         ++at_switch[{entry.chunk, link.to, there(entry)}];
@@ -202,8 +202,8 @@ class GridCheck {
       const auto [node, chunk, epoch] = key;
       for (int k = epoch; k < epoch + what.second; ++k) {
         if (++used[{node, k}] > *topology_.node(node).max_groups && wrong_.empty()) {
-          wrong_ = topology_.node(node).name + " serves too many groups in epoch " +
-                   std::to_string(k);
+          wrong_ =
+              topology_.node(node).name + " serves too many groups in epoch " + std::to_string(k);
         }
       }
     }
@@ -214,7 +214,7 @@ class GridCheck {
   const Problem& problem_;
   const Topology& topology_;
   const EpochGrid& grid_;
-  const EpochState& state_;
+  EpochState state_;
   std::vector<EpochEntry> entries_;
   std::map<std::pair<ChunkId, NodeId>, int> held_;
   std::string wrong_;
