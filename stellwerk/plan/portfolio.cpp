@@ -194,7 +194,10 @@ class Portfolio {
       result.bound_chunked = chunked_bound(problem, current_chunks(problem));
     }
     if (const std::optional<std::string> objection = judge_(plan)) {
-      note(planner, "invalid plan: " + *objection);
+      // Halves of an AllReduce are joined without regard to transit buffers; anything else is a bug.
+      note(planner, (has_buffer_limits(problem.topology) ? "no plan that keeps the limits: "
+                                                         : "invalid plan: ") +
+                        *objection);
       return;
     }
     best_ = std::move(plan);

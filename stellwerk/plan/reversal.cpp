@@ -10,6 +10,7 @@
 #include <map>
 #include <tuple>
 
+#include "stellwerk/check/prune.hpp"
 #include "stellwerk/plan/passing.hpp"
 #include "stellwerk/plan/polish.hpp"
 
@@ -132,7 +133,9 @@ ReductionSplit split_reductions(const Problem& problem) {
 }
 
 Schedule join_reductions(const Problem& problem, const ReductionSplit& split,
-                         const Schedule& collect, const Schedule& spread) {
+                         const Schedule& collect_sends, const Schedule& spread) {
+  // A delivery that nobody needs would, backwards, send a sum that nobody has begun.
+  const Schedule collect = prune(split.collect, collect_sends);
   Schedule result;
   result.reserve(collect.size() + spread.size());
   Time end{0};
