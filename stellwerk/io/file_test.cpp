@@ -125,9 +125,13 @@ TEST_F(File, AnUnwritableFolderIsLeftAsItWas) {
   // Root may write everywhere, so it becomes somebody else for a moment.
   const uid_t self = ::geteuid();
   ::chmod(folder_.c_str(), 0555);
-  if (self == 0) ASSERT_EQ(::seteuid(65534), 0);
+  if (self == 0) {
+    ASSERT_EQ(::seteuid(65534), 0);
+  }
   const std::string message = complaint([&] { write_file(in_folder("file"), "x"); });
-  if (self == 0) ASSERT_EQ(::seteuid(0), 0);
+  if (self == 0) {
+    ASSERT_EQ(::seteuid(0), 0);
+  }
   ::chmod(folder_.c_str(), 0755);
   EXPECT_EQ(message, in_folder("file") + ": cannot be written: Permission denied");
   EXPECT_TRUE(names().empty());

@@ -49,8 +49,8 @@ TEST(Reversal, AllReduceSpreadsWhatItHasSummed) {
   const ReductionSplit split = split_reductions(problem);
   EXPECT_EQ(split.collect.chunks.size(), 3U);
   EXPECT_EQ(split.spread.chunks.size(), 3U);
-  const Schedule sends = join_reductions(problem, split, along_the_line(split.collect),
-                                         along_the_line(split.spread));
+  const Schedule sends =
+      join_reductions(problem, split, along_the_line(split.collect), along_the_line(split.spread));
   const Verdict verdict = verify_sends(problem, sends);
   EXPECT_TRUE(verdict.valid()) << verdict.message;
   // Re-timed, a part spreads as soon as it is summed: no barrier between the halves.
@@ -66,8 +66,8 @@ TEST(Reversal, ADeliveryThatNobodyNeedsDoesNotBecomeASumThatNobodyHas) {
   Schedule collect = along_the_line(split.collect);
   for (const LinkId link : split.collect.topology.in(relay)) {
     const Chunk& chunk = split.collect.chunks[ChunkId(1)];
-    collect.push_back(whole_chunk_send(split.collect.topology, chunk, ChunkId(1), Op::copy,
-                                       10 * kEpoch, {link}));
+    collect.push_back(
+        whole_chunk_send(split.collect.topology, chunk, ChunkId(1), Op::copy, 10 * kEpoch, {link}));
   }
   const Schedule sends = join_reductions(problem, split, collect, {});
   const Verdict verdict = verify_sends(problem, sends);
