@@ -126,7 +126,17 @@ class Portfolio {
 
   /// Runs one planner on one chunk count, with at most `seconds`, and keeps the plan if it is the
   /// best so far.
+  /// A planner whose sends make no plan does not cost the plans of the others.
   void attempt(const PlannerRow& planner, int chunks, double seconds, bool quick) {
+    try {
+      run(planner, chunks, seconds, quick);
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::verification_failed) throw;
+      note(planner.name, std::string("invalid plan: ") + error.what());
+    }
+  }
+
+  void run(const PlannerRow& planner, int chunks, double seconds, bool quick) {
     const Problem problem = with_chunks(chunks);
     // Without copies every destination is a demand of its own; planners then need not know.
     const bool single = !request_.options.copy && !has_reductions(problem);
