@@ -124,11 +124,6 @@ PlannerOutcome plan_direct(const Problem& problem, const PlanOptions& /*options*
                            PlannerContext& context) {
   context.report("direct");
   PlannerOutcome outcome;
-  if (has_buffer_limits(problem.topology)) {
-    outcome.termination.reason = Termination::Reason::unsupported;
-    outcome.message = "direct keeps no limits on transit buffers: use search or milp";
-    return outcome;
-  }
   const Routes routes(problem.topology);
   PathFinder paths(problem, routes);
   if (const auto complaint = unreachable_demand(problem, paths)) {

@@ -26,11 +26,20 @@ namespace {
 /// Plans larger than this (chunks times destinations) are not tried by the choice of the chunk
 /// count.
 constexpr std::int64_t kMostDeliveries = 400'000;
+constexpr int kMostChunks = 64;
 
 /// When each job's last demand is met by sends as they are: a copy counts when it first arrives, a sum is complete with the
 /// last arrival.
 std::vector<Time> finish_times(const Problem& problem, const Schedule& sends) {
   std::map<std::pair<ChunkId, NodeId>, Time> met;
+  for (const ChunkId id : problem.chunk_ids()) {  // what is there already counts once it is ready
+    const Chunk& chunk = problem.chunks[id];
+    const auto& there = chunk.is_reduction() ? chunk.contributors : chunk.origins;
+    if (chunk.is_reduction() && there.size() > 1) continue;
+    for (const NodeId node : chunk.destinations) {
+      if (std::find(there.begin(), there.end(), node) != there.end()) met[{id, node}] = chunk.ready;
+    }
+  }
   for (const Send& send : sends) {
     const Chunk& chunk = problem.chunks[send.chunk];
     const SendTiming times = timing(problem.topology, send);
@@ -66,7 +75,9 @@ class Portfolio {
       offer("none", coarse, time(coarse, {}), {});
       return complete();
     }
-    require_reachable(coarse);
+    // Where buffers are small, only small chunks may get through.
+    const bool buffers = has_buffer_limits(request_.topology);
+    require_reachable(buffers ? with_chunks(chunk_counts(kMostChunks).back()) : coarse);
     bound_ = lower_bound(coarse, stop_);
     if (request_.planner.empty()) {
       everything();
@@ -153,7 +164,7 @@ class Portfolio {
     options.quick = quick;
     PlannerOutcome outcome = planner.plan(posed, options, context);
     if (!outcome.message.empty()) note(planner.name, outcome.message);
-    if (outcome.epoch && (!epoch_ || epoch_->proven_epochs == 0)) epoch_ = outcome.epoch;
+    if (outcome.epoch && outcome.epoch->proven_epochs > 0) proven_[chunks] = *outcome.epoch;
     if (!outcome.has_plan()) return;
     Timed timed = time(posed, std::move(outcome.sends));
     if (single) {
@@ -165,9 +176,7 @@ class Portfolio {
         return;
       }
     }
-    offer(planner.name, problem, std::move(timed), outcome.termination);
-    if (best_ && best_->result.planner == planner.name && best_chunks_ != chunks) return;
-    if (best_ && outcome.epoch) best_epoch_ = outcome.epoch;
+    offer(planner.name, problem, std::move(timed), outcome);
   }
 
   struct Timed {
@@ -189,7 +198,7 @@ class Portfolio {
   }
 
   void offer(std::string_view planner, const Problem& problem, Timed timed,
-             Termination termination) {
+             const PlannerOutcome& outcome) {
     if (best_ && timed.length >= best_length_) return;
     Plan plan;
     plan.problem = problem;
@@ -198,13 +207,15 @@ class Portfolio {
     result.job_finish = std::move(timed.job_finish);
     result.transfer_time = *std::max_element(result.job_finish.begin(), result.job_finish.end());
     result.planner = planner;
-    result.termination = termination;
+    result.termination = outcome.termination;
+    result.epoch = outcome.epoch;
     if (!problem.chunks.empty()) {
       result.bound = bound_;
       result.bound_chunked = chunked_bound(problem, current_chunks(problem));
     }
     if (const std::optional<std::string> objection = judge_(plan)) {
-      // Halves of an AllReduce are joined without regard to transit buffers; anything else is a bug.
+      // Told not to store, halves of an AllReduce are joined without regard to transit buffers;
+      // anything else is a bug.
       note(planner, (has_buffer_limits(problem.topology) ? "no plan that keeps the limits: "
                                                          : "invalid plan: ") +
                         *objection);
@@ -226,7 +237,7 @@ class Portfolio {
   }
 
   void only(const PlannerRow& planner) {
-    const std::vector<int> counts = chunk_counts(planner.exact ? 8 : 64);
+    const std::vector<int> counts = chunk_counts(planner.exact ? 8 : kMostChunks);
     for (std::size_t i = 0; i < counts.size(); ++i) {
       if (i > 0 && (good_enough() || time_is_up())) break;
       // A count that cannot reach the target is worth a plan, not all the time.
@@ -239,7 +250,7 @@ class Portfolio {
   }
 
   void everything() {
-    const std::vector<int> counts = chunk_counts(64);
+    const std::vector<int> counts = chunk_counts(kMostChunks);
     if (request_.options.store) baselines(counts);  // they do not know how not to store
     searches(counts, true);
     searches(counts, false);
@@ -250,11 +261,11 @@ class Portfolio {
   bool done() const { return best_ && (good_enough() || time_is_up()); }
 
   void baselines(const std::vector<int>& counts) {
-    constexpr int kMostChunks = 16;
+    constexpr int kMostForBaselines = 16;
     for (const PlannerRow& planner : planners()) {
       if (!planner.baseline || (!request_.options.copy && planner.name == "ring")) continue;
       for (const int count : counts) {
-        if (done() || count > kMostChunks) break;
+        if (done() || count > kMostForBaselines) break;
         attempt(planner, count, stop_.seconds_left() / 4, true);
       }
     }
@@ -317,7 +328,9 @@ class Portfolio {
         (result.bound_chunked && result.transfer_time == result.bound_chunked->value);
     result.termination = {optimal ? Termination::Reason::optimal : Termination::Reason::feasible,
                           optimal || good_enough() ? Limit::none : stop_.reached()};
-    result.epoch = best_epoch_ ? best_epoch_ : epoch_;
+    // Of a plan from elsewhere: what an epoch planner knows about the same chunks.
+    const auto proven = proven_.find(best_chunks_);
+    if (!result.epoch && proven != proven_.end()) result.epoch = proven->second;
     result.seed = request_.options.seed;
     result.version = kVersion;
     result.options.emplace_back("gap", std::to_string(request_.options.gap));
@@ -346,7 +359,7 @@ class Portfolio {
   std::optional<Plan> best_;
   Time best_length_;
   int best_chunks_ = 0;
-  std::optional<EpochRecord> epoch_, best_epoch_;
+  std::map<int, EpochRecord> proven_;  ///< by chunk count
   std::vector<std::string> messages_;
 };
 

@@ -75,11 +75,6 @@ PlannerOutcome plan_ring(const Problem& problem, const PlanOptions& /*options*/,
                          PlannerContext& context) {
   context.report("ring");
   PlannerOutcome outcome;
-  if (has_buffer_limits(problem.topology)) {
-    outcome.termination.reason = Termination::Reason::unsupported;
-    outcome.message = "ring keeps no limits on transit buffers: use search or milp";
-    return outcome;
-  }
   for (const Job& job : problem.jobs) {
     if (rides_rings(job.collective)) continue;
     outcome.termination.reason = Termination::Reason::unsupported;
