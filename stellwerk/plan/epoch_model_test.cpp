@@ -103,8 +103,7 @@ TEST(EpochModel, HintsThatDoNotFitTheHorizonAreNone) {
 
 TEST(EpochModel, FastClustersAreTheComponentsOfFastLinks) {
   const auto clusters = fast_clusters(two_boxes().topology());
-  EXPECT_EQ(clusters,
-            (std::vector{testing::nodes({0, 1, 2}), testing::nodes({3, 4, 5})}));
+  EXPECT_EQ(clusters, (std::vector{testing::nodes({0, 1, 2}), testing::nodes({3, 4, 5})}));
   EXPECT_TRUE(fast_clusters(testing::ring(4).topology()).empty());
 }
 
@@ -118,9 +117,9 @@ TEST(EpochModel, ClusterCutsMakeTheRelaxationProve) {
 
 TEST(EpochModel, AChunkForOneNodeIsAFlow) {
   // Six chunks leave g0 through one link; halves of them, copied at the switch, must not count.
-  const Problem problem = testing::problem(testing::star(4, true),
-                                           {data({0}, {1}), data({0}, {1}), data({0}, {2}),
-                                            data({0}, {2}), data({0}, {3}), data({0}, {3})});
+  const Problem problem =
+      testing::problem(testing::star(4, true), {data({0}, {1}), data({0}, {1}), data({0}, {2}),
+                                                data({0}, {2}), data({0}, {3}), data({0}, {3})});
   EXPECT_FALSE(feasible(problem, 5, true));
   EXPECT_TRUE(feasible(problem, 6));
 }
@@ -143,16 +142,16 @@ TEST(EpochModel, LeastHorizonCountsSlotsLatenciesAndReleases) {
 
 TEST(EpochModel, ChunksWithDifferentHoldersKeepNoOrder) {
   // Alike at the beginning; but the second has come to g1 already, and can be at g2 first.
-  const Problem problem =
-      testing::problem(testing::line(3), {data({0}, {2}), data({0}, {2})});
+  const Problem problem = testing::problem(testing::line(3), {data({0}, {2}), data({0}, {2})});
   const EpochGrid grid(problem, kEpoch);
-  const EpochState state = advance(problem, grid, initial_state(problem, grid),
-                                   {{ChunkId(1), LinkId(0), 0}}, 1);
+  const EpochState state =
+      advance(problem, grid, initial_state(problem, grid), {{ChunkId(1), LinkId(0), 0}}, 1);
   EXPECT_EQ(status(EpochModel(problem, grid, state, 2, {})), lp::Status::optimal);
 }
 
 TEST(EpochModel, WhatIsUnderWayTakesItsRoom) {
-  const Problem problem = testing::problem(testing::line(2, 0.25), {data({0}, {1}), data({0}, {1})});
+  const Problem problem =
+      testing::problem(testing::line(2, 0.25), {data({0}, {1}), data({0}, {1})});
   const EpochGrid grid(problem, kEpoch);
   const EpochState state =
       advance(problem, grid, initial_state(problem, grid), {{ChunkId(0), LinkId(0), 0}}, 1);

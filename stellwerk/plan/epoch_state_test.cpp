@@ -34,19 +34,19 @@ TEST(EpochState, BeginsWithTheOriginsFromTheirReadyEpochOn) {
   const Problem problem =
       testing::problem(testing::line(4), {data({2, 0}, {1, 2}, Time{2 * kUs - 1})});
   const EpochState state = initial_state(problem, EpochGrid(problem, kEpoch));
-  EXPECT_EQ(state.holders[ChunkId(0)],
-            (std::vector<EpochHolder>{{NodeId(0), 2}, {NodeId(2), 2}}));
+  EXPECT_EQ(state.holders[ChunkId(0)], (std::vector<EpochHolder>{{NodeId(0), 2}, {NodeId(2), 2}}));
   EXPECT_EQ(state.wanted[ChunkId(0)], testing::nodes({1}));  // 2 has it
   EXPECT_TRUE(state.in_flight.empty());
 }
 
 TEST(EpochState, AdvancesToTheNextRound) {
   Network network = testing::line(3, 0.5);  // windows of 2 epochs
-  const Problem problem = testing::problem(network, {data({0}, {1, 2}), data({2}, {0}, Time{5 * kUs})});
+  const Problem problem =
+      testing::problem(network, {data({0}, {1, 2}), data({2}, {0}, Time{5 * kUs})});
   const EpochGrid grid(problem, kEpoch);
   // 0 -> 1 in epochs 0 and 1, 1 -> 2 in 2 and 3.
-  const EpochState state = advance(problem, grid, initial_state(problem, grid),
-                                   {entry(0, 0, 0), entry(0, 2, 2)}, 3);
+  const EpochState state =
+      advance(problem, grid, initial_state(problem, grid), {entry(0, 0, 0), entry(0, 2, 2)}, 3);
   EXPECT_EQ(state.holders[ChunkId(0)],
             (std::vector<EpochHolder>{{NodeId(0), 0}, {NodeId(1), 0}, {NodeId(2), 1}}));
   EXPECT_TRUE(state.wanted[ChunkId(0)].empty());
@@ -73,9 +73,8 @@ TEST(EpochState, CompletionIsTheLastArrivalThatServes) {
   const EpochGrid grid(problem, kEpoch);
   const EpochState state = initial_state(problem, grid);
   EXPECT_EQ(completion_epoch(problem, grid, state, {entry(0, 0, 0)}), kNever);
-  EXPECT_EQ(completion_epoch(problem, grid, state,
-                             {entry(0, 0, 0), entry(0, 2, 4), entry(0, 3, 9)}),
-            5);
+  EXPECT_EQ(
+      completion_epoch(problem, grid, state, {entry(0, 0, 0), entry(0, 2, 4), entry(0, 3, 9)}), 5);
 }
 
 TEST(EpochState, DistancesCountEpochsPastWhoMayForward) {
@@ -85,8 +84,8 @@ TEST(EpochState, DistancesCountEpochsPastWhoMayForward) {
   const EpochGrid grid(problem, kEpoch);
   const auto earliest = earliest_epochs(problem, grid, initial_state(problem, grid), ChunkId(0));
   EXPECT_EQ(earliest, (std::vector<int>{0, 1, kNever, kNever}));  // no room to pass
-  const Problem members = testing::problem(testing::line(4), {data({0}, {3})}, {0, 1, 3},
-                                           Relays::members);
+  const Problem members =
+      testing::problem(testing::line(4), {data({0}, {3})}, {0, 1, 3}, Relays::members);
   const auto distance =
       distance_epochs(members, grid, kChunk, testing::nodes({3}), members.chunks[ChunkId(0)].job);
   EXPECT_EQ(distance[2], 1);  // could hold it, but not send it on
@@ -191,7 +190,8 @@ class EntriesToSends : public ::testing::Test {
 };
 
 TEST_F(EntriesToSends, AChainThroughASwitchIsOneSend) {
-  const Schedule found = sends(testing::star(3), {data({0}, {2})}, {entry(0, 0, 4), entry(0, 5, 4)});
+  const Schedule found =
+      sends(testing::star(3), {data({0}, {2})}, {entry(0, 0, 4), entry(0, 5, 4)});
   ASSERT_EQ(found.size(), 1U);
   EXPECT_EQ(found[0].links, (std::vector{LinkId(0), LinkId(5)}));
   EXPECT_EQ(found[0].start, 4 * kEpoch);
@@ -208,9 +208,8 @@ TEST_F(EntriesToSends, ACopyingSwitchMakesATree) {
 TEST_F(EntriesToSends, APlainSwitchPassesEachCopyOnOnce) {
   Network network = testing::star(3);
   network.links[LinkId(0)].bandwidth = Bandwidth{2 * kGb};
-  const Schedule found =
-      sends(network, {data({0}, {1, 2})},
-            {entry(0, 0, 0), entry(0, 0, 0), entry(0, 4, 0), entry(0, 5, 0)});
+  const Schedule found = sends(network, {data({0}, {1, 2})},
+                               {entry(0, 0, 0), entry(0, 0, 0), entry(0, 4, 0), entry(0, 5, 0)});
   ASSERT_EQ(found.size(), 2U);
   EXPECT_EQ(found[0].links.size(), 2U);
   EXPECT_EQ(found[1].links.size(), 2U);
@@ -219,9 +218,9 @@ TEST_F(EntriesToSends, APlainSwitchPassesEachCopyOnOnce) {
 TEST_F(EntriesToSends, WhatLeadsNowhereOrComesTooEarlyIsDropped) {
   const Schedule found =
       sends(testing::star(3, true), {data({0}, {1, 2})},
-            {entry(0, 0, 0), entry(0, 4, 0),   // g0 to g1
-             entry(0, 1, 0), entry(0, 5, 0),   // g1 does not have it yet, but a copy goes to g2
-             entry(0, 0, 3)});                 // ends at the switch
+            {entry(0, 0, 0), entry(0, 4, 0),  // g0 to g1
+             entry(0, 1, 0), entry(0, 5, 0),  // g1 does not have it yet, but a copy goes to g2
+             entry(0, 0, 3)});                // ends at the switch
   ASSERT_EQ(found.size(), 1U);
   EXPECT_EQ(found[0].links, (std::vector{LinkId(0), LinkId(4), LinkId(5)}));
 }
@@ -242,9 +241,9 @@ TEST_F(EntriesToSends, ADeliveryThatNoTreeCanMakeIsMadeAtTheEnd) {
   const NodeId s = network.switch_node(), t = network.switch_node(), u = network.switch_node();
   network.link(a, s), network.link(s, t), network.link(t, u), network.link(u, s);
   network.link(s, b);
-  const Schedule found = sends(network, {data({0}, {1})},
-                               {entry(0, 0, 0), entry(0, 1, 0), entry(0, 2, 1), entry(0, 3, 2),
-                                entry(0, 4, 3)});
+  const Schedule found =
+      sends(network, {data({0}, {1})},
+            {entry(0, 0, 0), entry(0, 1, 0), entry(0, 2, 1), entry(0, 3, 2), entry(0, 4, 3)});
   EXPECT_TRUE(verify_sends(problem, simulate(problem, found).sends).valid());
 }
 
@@ -260,8 +259,7 @@ TEST(EntriesToPlan, KeepsThePromiseOfTheGridWhereSpeedsMix) {
   const std::vector<EpochEntry> entries = {entry(0, 1, 0), entry(0, 4, 0), entry(1, 1, 0),
                                            entry(1, 6, 0)};
   ASSERT_EQ(completion_epoch(problem, grid, state, entries), 1);
-  const Verdict verdict =
-      verify_sends(problem, entries_to_plan(problem, grid, state, entries, {}));
+  const Verdict verdict = verify_sends(problem, entries_to_plan(problem, grid, state, entries, {}));
   ASSERT_TRUE(verdict.valid()) << verdict.message;
   EXPECT_LE(verdict.transfer_time, kEpoch + Time{1});
 }

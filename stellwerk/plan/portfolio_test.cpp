@@ -11,8 +11,8 @@
 namespace stellwerk {
 namespace {
 
-using ::testing::HasSubstr;
 using testing::data;
+using ::testing::HasSubstr;
 using testing::kChunk;
 using testing::kGb;
 using testing::kUs;
@@ -88,6 +88,7 @@ TEST(Portfolio, CutsChunksSoThatTheyFitABuffer) {
   wish.topology = network.topology();
   wish.jobs = {testing::collective_job(wish.topology, Collective::broadcast, 1, {0, 2})};
   wish.jobs[0].size = Bytes{4 * kChunk.value};
+  wish.planner = "search";
   EXPECT_THAT(refusal(wish).what(), HasSubstr("buffer"));
   wish.jobs[0].auto_chunks = true;
   EXPECT_GE(plan(wish).problem.jobs[0].chunks, 4);
@@ -121,8 +122,7 @@ TEST(Portfolio, AnEpochRecordIsThatOfThePlansOwnChunks) {
   wish.planner = "milp";
   const Plan found = plan(wish, 5);
   ASSERT_TRUE(found.result.epoch.has_value());
-  EXPECT_LE(found.result.transfer_time,
-            found.result.epoch->epochs * found.result.epoch->duration);
+  EXPECT_LE(found.result.transfer_time, found.result.epoch->epochs * found.result.epoch->duration);
 }
 
 TEST(Portfolio, WithoutCopiesAndWithoutStoring) {
@@ -163,9 +163,9 @@ TEST(Portfolio, RefusesWithTheReason) {
 }
 
 TEST(Portfolio, APlanThatTheJudgeRejectsIsNoPlan) {
-  const Error error =
-      refusal(request(testing::ring(4), Collective::allgather),
-              [](const Plan&) { return std::optional<std::string>("I do not like it"); });
+  const Error error = refusal(request(testing::ring(4), Collective::allgather), [](const Plan&) {
+    return std::optional<std::string>("I do not like it");
+  });
   EXPECT_EQ(error.code(), ErrorCode::internal);
   EXPECT_THAT(error.what(), HasSubstr("I do not like it"));
 }

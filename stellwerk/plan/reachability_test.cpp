@@ -11,8 +11,8 @@ namespace stellwerk {
 namespace {
 
 using ::testing::AllOf;
-using ::testing::HasSubstr;
 using testing::data;
+using ::testing::HasSubstr;
 using testing::kChunk;
 using testing::kUs;
 using testing::Network;

@@ -10,7 +10,6 @@
 namespace stellwerk {
 namespace {
 
-
 using testing::data;
 using testing::kChunk;
 using testing::kEpoch;
@@ -151,8 +150,9 @@ TEST(Reversal, PhasesOfDifferentChunksOverlapOnceRetimed) {
   EXPECT_EQ(finish(problem, sends), Time{4 * kUs});
   const Problem all = testing::problem(testing::ring(4), Collective::allreduce);
   const ReductionSplit halves = split_reductions(all);
-  EXPECT_LE(finish(all, join_and_polish(all, halves, copies(halves.collect), copies(halves.spread), {})),
-            Time{5 * kUs});
+  EXPECT_LE(
+      finish(all, join_and_polish(all, halves, copies(halves.collect), copies(halves.spread), {})),
+      Time{5 * kUs});
 }
 
 TEST(Reversal, TheRootIsWhereASumCanBeFormedAndPassedOn) {

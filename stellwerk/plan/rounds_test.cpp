@@ -55,9 +55,10 @@ TEST(Rounds, MeetAllDemandsAndAreNeverShorterThanTheOptimum) {
   Network boxes;  // two pairs, joined by slow links with latency
   for (int i = 0; i < 4; ++i) boxes.gpu();
   boxes.both(NodeId(0), NodeId(1), 2), boxes.both(NodeId(2), NodeId(3), 2);
-  boxes.both(NodeId(0), NodeId(2), 0.5, Time{kUs}), boxes.both(NodeId(1), NodeId(3), 0.5, Time{kUs});
-  for (const Network& network :
-       {testing::ring(4), testing::ring(5, false), testing::star(4), testing::star(4, true), boxes}) {
+  boxes.both(NodeId(0), NodeId(2), 0.5, Time{kUs}),
+      boxes.both(NodeId(1), NodeId(3), 0.5, Time{kUs});
+  for (const Network& network : {testing::ring(4), testing::ring(5, false), testing::star(4),
+                                 testing::star(4, true), boxes}) {
     for (const Collective collective :
          {Collective::allgather, Collective::broadcast, Collective::alltoall, Collective::gather}) {
       const Problem problem = testing::problem(network, collective);
@@ -80,7 +81,8 @@ TEST(Rounds, OneLongRoundIsTheOptimum) {
 
 TEST(Rounds, WhatIsOnALinkAtTheEndOfARoundBlocksItInTheNext) {
   // Windows of 5 epochs, rounds of 1 to 4.
-  const Problem problem = testing::problem(testing::line(3, 0.2), {data({0}, {2}), data({0}, {1, 2})});
+  const Problem problem =
+      testing::problem(testing::line(3, 0.2), {data({0}, {2}), data({0}, {1, 2})});
   for (const int length : lengths(problem)) EXPECT_EQ(length, 15);
 }
 
@@ -92,7 +94,8 @@ TEST(Rounds, LatenciesLongerThanARound) {
 
 TEST(Rounds, ChunksThatAreReleasedMuchLater) {
   const Problem problem = testing::problem(
-      testing::line(3), {data({0}, {2}), data({0}, {2}, Time{30 * kUs}), data({2}, {0}, Time{11 * kUs})});
+      testing::line(3),
+      {data({0}, {2}), data({0}, {2}, Time{30 * kUs}), data({2}, {0}, Time{11 * kUs})});
   for (const int length : lengths(problem)) EXPECT_EQ(length, 32);
 }
 
