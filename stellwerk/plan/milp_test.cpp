@@ -25,7 +25,6 @@ using testing::kEpoch;
 using testing::kGb;
 using testing::kUs;
 using testing::Network;
-using testing::sum;
 
 /// Solves to optimality and returns the length; -1 when there is no plan.
 int optimum(const Problem& problem, const PlanOptions& options = {}) {

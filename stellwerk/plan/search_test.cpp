@@ -24,7 +24,7 @@ struct Found {
 };
 
 /// A valid plan, or the test fails.
-Found search(const Problem& problem, PlanOptions options = {}) {
+Found search(const Problem& problem, const PlanOptions& options = {}) {
   PlannerContext context;
   context.rng = Rng(options.seed);
   const PlannerOutcome outcome = plan_search(problem, options, context);

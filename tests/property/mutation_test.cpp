@@ -21,7 +21,6 @@ namespace stellwerk {
 namespace {
 
 using testing::RandomPlan;
-using testing::RandomPlanOptions;
 using testing::windows;
 
 void add_bounds(Plan& plan) {
@@ -84,7 +83,7 @@ Send* pick_send(Rng& rng, Plan& plan, const Wanted& wanted) {
 /// Removes the send that first brings its chunk to its receivers, with all its pieces, and waste
 /// over the same links.
 void drop(Plan& plan, const Send& victim) {
-  const Send like = victim;
+  const Send like = victim;  // NOLINT: `victim` may be one of those that are erased
   std::erase_if(plan.sends,
                 [&](const Send& s) { return s.chunk == like.chunk && s.links == like.links; });
 }
