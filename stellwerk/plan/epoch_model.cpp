@@ -222,6 +222,11 @@ void EpochModel::add_unicast_rows(ChunkId chunk) {
       }
       model_.add_row(-kInfinity, 0, terms);
     }
+    if (topology_.node(node).buffer) {  // away and back again would count as one long stay
+      terms.clear();
+      for (int k = held.first; k <= horizon_; ++k) arrivals(chunk, node, k, terms, 1);
+      model_.add_row(-kInfinity, 1, terms);
+    }
   }
   if (!leaving_holders.empty()) model_.add_row(-kInfinity, 1, leaving_holders);
 }

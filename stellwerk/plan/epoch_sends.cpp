@@ -246,9 +246,15 @@ Schedule entries_to_plan(const Problem& problem, const EpochGrid& grid, const Ep
   Schedule sends = entries_to_sends(problem, grid, state, entries);
   Schedule fast = polish(problem, sends, stop);
   const Time promised = completion_epoch(problem, grid, state, entries) * grid.duration();
-  if (finish(problem.topology, fast) <= promised) return fast;
+  const bool fits = keeps_buffers(problem, fast);
+  if (fits && finish(problem.topology, fast) <= promised) return fast;
   for (Send& send : sends) send.rate = grid_rate(grid, send);
   Schedule paced = polish(problem, sends, stop);
+  if (!keeps_buffers(problem, paced)) {
+    if (fits) return fast;
+    return polish(problem, one_chunk_after_the_other(problem, std::move(sends)), stop);
+  }
+  if (!fits) return paced;
   return finish(problem.topology, paced) < finish(problem.topology, fast) ? paced : fast;
 }
 

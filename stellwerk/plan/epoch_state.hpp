@@ -78,8 +78,10 @@ Schedule entries_to_sends(const Problem& problem, const EpochGrid& grid, const E
                           std::vector<EpochEntry> entries);
 
 /// The sends of a plan on the grid, re-timed and improved: at full rates or, where that is sooner,
-/// at the pace of the grid. No later than the grid has it, but for dropped latencies and rounding
-/// to ps.
+/// at the pace of the grid. No later than the grid has it, but for rounding to ps, dropped
+/// latencies, and latencies next to switches that are no whole epochs: they cannot be waited out
+/// there, so that sends may meet which do not on the grid. Where transit buffers are limited, rounded
+/// latencies count, too: what comes in earlier than on the grid fills them earlier.
 Schedule entries_to_plan(const Problem& problem, const EpochGrid& grid, const EpochState& state,
                          const std::vector<EpochEntry>& entries, const StopCondition& stop);
 

@@ -48,4 +48,26 @@ bool keeps_buffers(const Problem& problem, const Schedule& sends) {
   return true;
 }
 
+Schedule one_chunk_after_the_other(const Problem& problem, Schedule sends) {
+  IdVector<ChunkId, Time> first(problem.chunks.size(), Time::max());
+  IdVector<ChunkId, Time> last(problem.chunks.size());
+  for (const Send& send : sends) {
+    const SendTiming times = timing(problem.topology, send);
+    first[send.chunk] = std::min(first[send.chunk], send.start);
+    for (const Time arrival : times.arrival)
+      last[send.chunk] = std::max(last[send.chunk], send.start + arrival);
+  }
+  IdVector<ChunkId, Time> shift(problem.chunks.size());
+  Time free;
+  for (const ChunkId id : problem.chunk_ids()) {
+    if (first[id] == Time::max()) continue;
+    free = std::max(free, problem.chunks[id].ready);
+    shift[id] = free - first[id];
+    free += last[id] - first[id];
+  }
+  for (Send& send : sends) send.start += shift[send.chunk];
+  sort_sends(problem.topology, sends);
+  return sends;
+}
+
 }  // namespace stellwerk

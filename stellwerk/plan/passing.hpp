@@ -26,4 +26,8 @@ inline bool has_buffer_limits(const Topology& topology) {
 /// a plan; the verifier has its own code.
 bool keeps_buffers(const Problem& problem, const Schedule& sends);
 
+/// The same sends with each chunk's moved behind those of the chunk before it: never two chunks in
+/// one buffer. The last resort. Precondition: `sends` is causal.
+Schedule one_chunk_after_the_other(const Problem& problem, Schedule sends);
+
 }  // namespace stellwerk

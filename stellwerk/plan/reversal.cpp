@@ -176,26 +176,7 @@ Schedule join_and_polish(const Problem& problem, const ReductionSplit& split,
   Schedule joined = join_reductions(problem, split, collect, spread);
   Schedule polished = polish(problem, joined, stop);
   if (keeps_buffers(problem, polished)) return polished;
-  // Move each chunk behind the one before it.
-  IdVector<ChunkId, Time> first(problem.chunks.size(), Time::max());
-  IdVector<ChunkId, Time> last(problem.chunks.size());
-  for (const Send& send : joined) {
-    const SendTiming times = timing(problem.topology, send);
-    first[send.chunk] = std::min(first[send.chunk], send.start);
-    for (const Time arrival : times.arrival)
-      last[send.chunk] = std::max(last[send.chunk], send.start + arrival);
-  }
-  IdVector<ChunkId, Time> shift(problem.chunks.size());
-  Time free;
-  for (const ChunkId id : problem.chunk_ids()) {
-    if (first[id] == Time::max()) continue;
-    free = std::max(free, problem.chunks[id].ready);
-    shift[id] = free - first[id];
-    free += last[id] - first[id];
-  }
-  for (Send& send : joined) send.start += shift[send.chunk];
-  sort_sends(problem.topology, joined);
-  return polish(problem, joined, stop);
+  return polish(problem, one_chunk_after_the_other(problem, std::move(joined)), stop);
 }
 
 }  // namespace stellwerk

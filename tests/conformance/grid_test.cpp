@@ -41,7 +41,7 @@ std::optional<GridSolution> solve(const Problem& problem, const EpochGrid& grid)
 }
 
 TEST(Oracle, ExhaustiveSearchAgreesWithMilp) {
-  constexpr int kInstances = 300;
+  constexpr int kInstances = 2000;
   int solved = 0, impossible = 0;
   std::map<int, int> lengths;
   for (int number = 0; number < kInstances; ++number) {
@@ -82,7 +82,7 @@ TEST(Oracle, ExhaustiveSearchAgreesWithMilp) {
       "oracle: %d instances, %d solved to the same optimum (1 to %d epochs), %d impossible for "
       "both\n",
       kInstances, solved, lengths.rbegin()->first, impossible);
-  EXPECT_GE(solved, 200);
+  EXPECT_GE(solved, 1500);
 }
 
 /// The least horizon of the time-expanded LP, and whether its flow is in whole chunks.
@@ -132,6 +132,17 @@ int ready_where_wanted(const Problem& problem, const EpochGrid& grid) {
   return latest;
 }
 
+/// No latency is dropped, and none is rounded up next to a switch, where nothing can wait.
+bool latencies_fit(const Topology& topology, const EpochGrid& grid) {
+  for (const LinkId id : topology.link_ids()) {
+    const Link& link = topology.link(id);
+    const Time on_grid = grid.latency(id) * kEpoch;
+    const bool direct = topology.stores(link.from) && topology.stores(link.to);
+    if (direct ? on_grid < link.latency : on_grid != link.latency) return false;
+  }
+  return true;
+}
+
 struct Tally {
   int instances = 0, problems = 0, oracle = 0, fluid_compared = 0, whole = 0, strictly_below = 0;
   int copies_help = 0, rounds_compared = 0, rounds_longer = 0, kept = 0;
@@ -140,7 +151,7 @@ struct Tally {
 TEST(Grid, FluidBelowMilpBelowRounds) {
   std::map<Collective, Tally> tallies;
   Tally all;
-  for (int number = 0; number < testing::kConformanceInstances; ++number) {
+  for (const int number : testing::conformance_numbers()) {
     const testing::ConformanceInstance instance = testing::conformance_instance(number);
     SCOPED_TRACE(instance.name);
     Tally tally;
@@ -161,11 +172,8 @@ TEST(Grid, FluidBelowMilpBelowRounds) {
       const Schedule timed = entries_to_plan(problem, grid, start, milp->entries, {});
       const Verdict verdict = verify_sends(problem, timed);
       ASSERT_TRUE(verdict.valid()) << verdict.message;
-      // Continuous time keeps what the grid promises, to the ps, unless the grid dropped a latency.
-      const bool dropped = std::any_of(
-          problem.topology.links().begin(), problem.topology.links().end(),
-          [](const Link& link) { return link.latency.ps > 0 && link.latency < kEpoch; });
-      if (!dropped) {
+      // Continuous time keeps what the grid promises, to the ps.
+      if (latencies_fit(problem.topology, grid) && !has_buffer_limits(problem.topology)) {
         ++tally.kept;
         EXPECT_LE(verdict.transfer_time, milp->epochs * kEpoch + Time{milp->epochs});
       }

@@ -7,6 +7,7 @@
 #include "tests/conformance/instances.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 #include "stellwerk/base/error.hpp"
 #include "stellwerk/plan/reachability.hpp"
@@ -235,6 +236,15 @@ ConformanceInstance conformance_instance(int number) {
   instance.name = "instance " + std::to_string(number) + " (" +
                   std::string(to_string(instance.collective)) + ", " + generator.shape() + ")";
   return instance;
+}
+
+std::vector<int> conformance_numbers() {
+  constexpr int kFirst = 264;
+  std::vector<int> numbers(kFirst);
+  std::iota(numbers.begin(), numbers.end(), 0);
+  numbers.push_back(378);  // milp, sizes that differ: re-timing overfilled a transit buffer
+  numbers.push_back(684);  // milp without copies: a chunk left a transit buffer and came back
+  return numbers;
 }
 
 std::optional<EpochInstance> oracle_instance(const Problem& problem, const EpochGrid& grid) {
