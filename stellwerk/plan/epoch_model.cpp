@@ -651,89 +651,135 @@ std::int64_t count_entries(const Problem& problem, const EpochGrid& grid, const 
   return total;
 }
 
+namespace {
+
+/// Counts slots: the chunks that must enter a set of nodes, and the entries that links into it have
+/// room for.
+class SlotCount {
+ public:
+  SlotCount(const Problem& problem, const EpochGrid& grid, const EpochState& state,
+            std::vector<std::vector<int>> earliest)
+      : problem_(problem), grid_(grid), state_(state), earliest_(std::move(earliest)) {}
+
+  /// The least horizon from `least` on at which all chunks can enter that have no holder in the set
+  /// and are wanted by `target`, or (no node) by any of its nodes.
+  int least_horizon(const std::vector<char>& set, NodeId target, int least) const {
+    std::vector<ChunkId> entering;
+    std::set<NodeId> targets;
+    Bytes smallest{std::numeric_limits<std::int64_t>::max()};
+    for (const ChunkId id : problem_.chunk_ids()) {
+      std::vector<NodeId> wanting;
+      for (const NodeId node : state_.wanted[id]) {
+        if (target.valid() ? node == target : set[node.index()] != 0) wanting.push_back(node);
+      }
+      if (wanting.empty() || held_inside(id, set)) continue;
+      entering.push_back(id);
+      targets.insert(wanting.begin(), wanting.end());
+      smallest = std::min(smallest, problem_.chunks[id].bytes);
+    }
+    if (entering.empty()) return least;
+    const std::vector<Entrance> entrances =
+        find_entrances(set, entering, {targets.begin(), targets.end()}, smallest);
+    if (entrances.empty()) return kNever;
+    const auto slots = [&](int horizon) {
+      std::int64_t total = 0;
+      for (const Entrance& entrance : entrances) {
+        // Epochs in which an entry is in time.
+        const int epochs = horizon - entrance.tail - entrance.first + 1;
+        if (epochs > 0) {
+          total += ((epochs + entrance.window - 1) / entrance.window) * entrance.per_window;
+        }
+      }
+      return total;
+    };
+    while (slots(least) < static_cast<std::int64_t>(entering.size())) ++least;
+    return least;
+  }
+
+ private:
+  struct Entrance {
+    int first, tail;  ///< first epoch of entry; epochs from entry to the nearest target
+    int window;
+    std::int64_t per_window;
+  };
+
+  bool held_inside(ChunkId id, const std::vector<char>& set) const {
+    return std::any_of(state_.holders[id].begin(), state_.holders[id].end(),
+                       [&](const EpochHolder& holder) { return set[holder.node.index()] != 0; });
+  }
+
+  std::vector<Entrance> find_entrances(const std::vector<char>& set,
+                                       const std::vector<ChunkId>& chunks,
+                                       const std::vector<NodeId>& targets, Bytes smallest) const {
+    const Topology& topology = problem_.topology;
+    std::vector<int> distance(topology.nodes().size(), kNever);  // the least of the jobs'
+    std::set<JobId> jobs;
+    for (const ChunkId id : chunks) {
+      const JobId job = problem_.chunks[id].job;
+      if (!jobs.insert(job).second || (problem_.relays == Relays::all && jobs.size() > 1)) continue;
+      const std::vector<int> own = distance_epochs(problem_, grid_, smallest, targets, job);
+      for (std::size_t i = 0; i < own.size(); ++i) distance[i] = std::min(distance[i], own[i]);
+    }
+    std::vector<Entrance> result;
+    for (const LinkId id : topology.link_ids()) {
+      const Link& link = topology.link(id);
+      if (set[link.to.index()] == 0 || set[link.from.index()] != 0) continue;
+      if (distance[link.to.index()] >= kNever) continue;
+      int first = kNever;
+      for (const ChunkId chunk : chunks) {
+        first = std::min(first, earliest_[chunk.index()][link.from.index()]);
+      }
+      if (first >= kNever) continue;
+      const double room = std::floor(1 / grid_.share(id, smallest) + kTolerance);
+      result.push_back({first, grid_.transit(id, smallest) + distance[link.to.index()],
+                        grid_.window(id, smallest),
+                        std::max<std::int64_t>(1, static_cast<std::int64_t>(room))});
+    }
+    return result;
+  }
+
+  const Problem& problem_;
+  const EpochGrid& grid_;
+  const EpochState& state_;
+  std::vector<std::vector<int>> earliest_;  ///< by chunk and node
+};
+
+}  // namespace
+
 int least_horizon(const Problem& problem, const EpochGrid& grid, const EpochState& state) {
   const Topology& topology = problem.topology;
   int least = 0;
   std::vector<std::vector<int>> earliest;
   for (const ChunkId id : problem.chunk_ids()) {
     earliest.push_back(earliest_epochs(problem, grid, state, id));
-    for (const NodeId node : state.wanted[id])
+    for (const NodeId node : state.wanted[id]) {
       least = std::max(least, earliest.back()[node.index()]);
+    }
+    // What is there from the start counts once it is ready.
     const std::vector<NodeId>& wanting = problem.chunks[id].destinations;
-    for (const EpochHolder& holder :
-         state.holders[id]) {  // what is there from the start counts once it is ready
-      if (std::find(wanting.begin(), wanting.end(), holder.node) != wanting.end())
+    for (const EpochHolder& holder : state.holders[id]) {
+      if (std::find(wanting.begin(), wanting.end(), holder.node) != wanting.end()) {
         least = std::max(least, holder.epoch);
+      }
     }
   }
   if (least >= kNever) return kNever;
-  // Slots: the chunks that must enter a set S for one of its GPUs, and the entries that links into
-  // S have room for.
+  // Into each GPU and out of it, into each cluster for each of its GPUs and for all of them, and out
+  // of it.
+  const SlotCount count(problem, grid, state, std::move(earliest));
   std::vector<std::vector<NodeId>> sets = fast_clusters(topology);
   for (const NodeId gpu : topology.gpus()) sets.push_back({gpu});
-  for (const std::vector<NodeId>& set : sets) {
-    const auto member = [&](NodeId node) {
-      return std::binary_search(set.begin(), set.end(), node);
-    };
-    for (const NodeId target : set) {
-      std::int64_t must_enter = 0;
-      Bytes smallest{std::numeric_limits<std::int64_t>::max()};
-      std::vector<std::size_t> chunks;
-      for (const ChunkId id : problem.chunk_ids()) {
-        const auto& wanted = state.wanted[id];
-        if (std::find(wanted.begin(), wanted.end(), target) == wanted.end()) continue;
-        const bool inside =
-            std::any_of(state.holders[id].begin(), state.holders[id].end(),
-                        [&](const EpochHolder& holder) { return member(holder.node); });
-        if (inside) continue;
-        ++must_enter;
-        smallest = std::min(smallest, problem.chunks[id].bytes);
-        chunks.push_back(id.index());
-      }
-      if (must_enter == 0) continue;
-      std::vector<int> distance(topology.nodes().size(), kNever);  // the least of the jobs'
-      std::set<JobId> jobs;
-      for (const std::size_t chunk : chunks) {
-        const JobId job = problem.chunks[ChunkId(chunk)].job;
-        if (!jobs.insert(job).second || (problem.relays == Relays::all && jobs.size() > 1))
-          continue;
-        const std::vector<int> own = distance_epochs(problem, grid, smallest, {target}, job);
-        for (std::size_t i = 0; i < own.size(); ++i) distance[i] = std::min(distance[i], own[i]);
-      }
-      struct Entrance {
-        int first, tail;  // first epoch of entry; epochs from entry to the target
-        int window;
-        std::int64_t per_window;
-      };
-      std::vector<Entrance> entrances;
-      for (const NodeId head : set) {
-        for (const LinkId id : topology.in(head)) {
-          if (member(topology.link(id).from) || distance[head.index()] >= kNever) continue;
-          int first = kNever;
-          for (const std::size_t chunk : chunks) {
-            first = std::min(first, earliest[chunk][topology.link(id).from.index()]);
-          }
-          if (first >= kNever) continue;
-          entrances.push_back(
-              {first, grid.transit(id, smallest) + distance[head.index()],
-               grid.window(id, smallest),
-               std::max<std::int64_t>(1, static_cast<std::int64_t>(std::floor(
-                                             1 / grid.share(id, smallest) + kTolerance)))});
-        }
-      }
-      const auto slots = [&](int horizon) {
-        std::int64_t total = 0;
-        for (const Entrance& entrance : entrances) {
-          const int epochs =
-              horizon - entrance.tail - entrance.first + 1;  // epochs in which an entry is in time
-          if (epochs > 0)
-            total += ((epochs + entrance.window - 1) / entrance.window) * entrance.per_window;
-        }
-        return total;
-      };
-      if (entrances.empty()) return kNever;
-      while (slots(least) < must_enter) ++least;
+  for (const std::vector<NodeId>& nodes : sets) {
+    std::vector<char> set(topology.nodes().size(), 0);
+    for (const NodeId node : nodes) set[node.index()] = 1;
+    for (const NodeId target : nodes) {
+      least = count.least_horizon(set, target, least);
+      if (least >= kNever) return kNever;
     }
+    least = count.least_horizon(set, NodeId(), least);
+    for (char& inside : set) inside = static_cast<char>(inside == 0);
+    least = count.least_horizon(set, NodeId(), least);
+    if (least >= kNever) return kNever;
   }
   return least;
 }

@@ -134,6 +134,9 @@ TEST(EpochModel, LeastHorizonCountsSlotsLatenciesAndReleases) {
   EXPECT_EQ(least(testing::problem(testing::line(3, 1, Time{kUs}), {data({0}, {2})})), 4);
   EXPECT_EQ(least(testing::problem(testing::line(3), {data({0}, {2}, Time{7 * kUs})})), 9);
   EXPECT_EQ(least(testing::problem(testing::line(3), {data({0}, {0}, Time{7 * kUs})})), 7);
+  // Out of the root, and into the other box for all of it: nine chunks over one link, passed on.
+  EXPECT_EQ(least(testing::problem(testing::star(5, true), Collective::scatter)), 4);
+  EXPECT_EQ(least(testing::problem(two_boxes(), Collective::alltoall)), 9);
   Network network;
   network.gpu(), network.gpu();
   network.link(NodeId(0), NodeId(1));

@@ -33,6 +33,10 @@ using Objective = EpochModelOptions::Objective;
 /// (docs/planners.md).
 constexpr std::int64_t kComfortableColumns = 30000;
 
+/// Nor are models beyond this many begun where a plan is known: building them and presolving them
+/// takes minutes and gigabytes, and neither looks at the clock.
+constexpr std::int64_t kMostColumns = 250000;
+
 EpochModelOptions model_options(const PlanOptions& options, Objective objective) {
   EpochModelOptions result;
   result.store = options.store;
@@ -57,7 +61,7 @@ class HorizonSearch {
   GridSolution run() {
     result_.proven = least_horizon(problem_, grid_, state_);
     if (result_.proven >= kNever) return result_;
-    raise_by_relaxation();
+    if (result_.epochs > result_.proven && !too_large(result_.proven)) raise_by_relaxation();
     bool patient = false;  // the shortest horizon has been tried with a part of the time
     while (result_.epochs > result_.proven && !context_.stop.should_stop()) {
       int horizon = result_.proven;
@@ -72,6 +76,7 @@ class HorizonSearch {
         // Nothing known yet: longer horizons are easier.
         horizon = std::max(last_horizon_ + 1, last_horizon_ * 5 / 4);
       }
+      if (too_large(horizon)) break;
       last_horizon_ = horizon;
       const lp::Status status = solve(horizon, stop);
       if (status == lp::Status::infeasible) {
@@ -82,8 +87,10 @@ class HorizonSearch {
         break;  // the time is up
       }
     }
-    if (options_.weighted_objective && result_.epochs < kNever && !context_.stop.should_stop())
+    if (options_.weighted_objective && result_.epochs < kNever && !context_.stop.should_stop() &&
+        !too_large(result_.epochs)) {
       polish_weighted();
+    }
     // Where a known plan met the bound no model was solved, but an export was asked for all the
     // same.
     if (!options_.write_model.empty() && !written_) {
@@ -114,6 +121,13 @@ class HorizonSearch {
     if (options_.write_model.empty()) return;
     lp::write_model(model.model(), options_.write_model);
     written_ = true;
+  }
+
+  bool too_large(int horizon) {
+    if (result_.epochs >= kNever || !options_.write_model.empty()) return false;
+    if (count_entries(problem_, grid_, state_, horizon) <= kMostColumns) return false;
+    result_.too_large = true;
+    return true;
   }
 
   /// While the relaxation has no solution, neither has the model.
@@ -208,6 +222,7 @@ struct Part {
   Schedule sends;  ///< may be empty when nothing is wanted
   EpochRecord epoch;
   Limit limit = Limit::none;
+  std::string message;  ///< what limits the plan; may be empty
 };
 
 Time makespan(const Problem& problem, const Schedule& sends) {
@@ -274,6 +289,10 @@ Part solve_part(const Problem& problem, const PlanOptions& options, PlannerConte
   }
   const GridSolution found = solve_on_grid(problem, grid, std::move(start), options, context);
   part.limit = found.limit;
+  if (found.too_large) {
+    part.message = "on a grid of " + to_string(grid.duration()) +
+                   " the model is too large to be solved: this is the plan it would start from";
+  }
   part.solved = found.epochs < kNever;
   part.epoch = {grid.duration(), part.solved ? found.epochs : 0, found.proven};
   if (!found.entries.empty()) {
@@ -303,6 +322,7 @@ PlannerOutcome plan_milp(const Problem& problem, const PlanOptions& options,
   const auto finish = [&](Part part) {
     outcome.sends = std::move(part.sends);
     outcome.epoch = part.epoch;
+    outcome.message = part.message;
     outcome.termination = {
         part.solved ? Termination::Reason::feasible : Termination::Reason::no_solution, part.limit};
     if (!part.solved)

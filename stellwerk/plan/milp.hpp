@@ -17,6 +17,7 @@ struct GridSolution {
   int epochs = kNever;              ///< its length; kNever when nothing was found
   int proven = 0;                   ///< no plan on the grid is shorter
   Limit limit = Limit::none;
+  bool too_large = false;  ///< the model was not tried, or not at every length
 };
 
 /// The shortest plan on the grid. `start` (may be empty) is a known plan. Precondition: no reductions.

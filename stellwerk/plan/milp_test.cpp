@@ -13,6 +13,7 @@
 #include "stellwerk/check/verify.hpp"
 #include "stellwerk/plan/epoch_model.hpp"
 #include "stellwerk/plan/no_copy.hpp"
+#include "stellwerk/plan/search.hpp"
 #include "tests/support/grid_check.hpp"
 #include "tests/support/networks.hpp"
 
@@ -332,6 +333,22 @@ TEST(Milp, ALimitLeavesTheBestPlanSoFar) {
   const PlannerOutcome outcome = plan_milp(problem, {}, context);
   EXPECT_EQ(outcome.termination.limit, Limit::time);
   EXPECT_EQ(outcome.has_plan(), !outcome.sends.empty());
+}
+
+TEST(Milp, AModelThatIsTooLargeIsNotBegunWhereAPlanIsKnown) {
+  const Problem problem = testing::problem(testing::ring(16), Collective::alltoall, 2);
+  PlanOptions options;
+  options.quick = true;
+  options.epoch = {EpochChoice::Kind::explicit_time, 1, Time{kUs / 16}};
+  PlannerContext context;
+  const PlannerOutcome known = plan_search(problem, options, context);
+  ASSERT_TRUE(known.has_plan());
+  context.incumbent = &known.sends;
+  context.stop = StopCondition(60);
+  const PlannerOutcome outcome = plan_milp(problem, options, context);
+  EXPECT_EQ(outcome.termination, (Termination{Termination::Reason::feasible, Limit::none}));
+  EXPECT_NE(outcome.message.find("too large"), std::string::npos) << outcome.message;
+  EXPECT_TRUE(verify_sends(problem, outcome.sends).valid());
 }
 
 class MilpFiles : public ::testing::Test {
