@@ -33,9 +33,11 @@ using Objective = EpochModelOptions::Objective;
 /// (docs/planners.md).
 constexpr std::int64_t kComfortableColumns = 30000;
 
-/// Nor are models beyond this many begun where a plan is known: building them and presolving them
-/// takes minutes and gigabytes, and neither looks at the clock.
+/// Nor are models beyond this many begun: building them and presolving them takes minutes and gigabytes, and neither
+/// looks at the clock.
 constexpr std::int64_t kMostColumns = 250000;
+constexpr std::int64_t kMostPlaces = 40'000'000;  ///< chunks times links and nodes
+constexpr std::int64_t kMostEpochs = 20'000;
 
 EpochModelOptions model_options(const PlanOptions& options, Objective objective) {
   EpochModelOptions result;
@@ -124,8 +126,13 @@ class HorizonSearch {
   }
 
   bool too_large(int horizon) {
-    if (result_.epochs >= kNever || !options_.write_model.empty()) return false;
-    if (count_entries(problem_, grid_, state_, horizon) <= kMostColumns) return false;
+    if (!options_.write_model.empty()) return false;
+    const auto places =
+        static_cast<std::int64_t>(problem_.chunks.size() * (problem_.topology.links().size() +
+                                                            problem_.topology.nodes().size()));
+    if (places <= kMostPlaces && count_entries(problem_, grid_, state_, horizon) <= kMostColumns) {
+      return false;
+    }
     result_.too_large = true;
     return true;
   }
@@ -199,9 +206,9 @@ Time comfortable_duration(const Problem& problem, const PlanOptions& options, Ti
   if (options.epoch.kind != EpochChoice::Kind::automatic)
     return epoch_duration(problem, options.epoch);
   const auto comfortable = [&](Time duration) {
-    constexpr std::int64_t kMostEpochs = 1000;
+    constexpr std::int64_t kComfortableEpochs = 1000;
     const std::int64_t horizon = expected.ps / duration.ps + 1;
-    if (horizon > kMostEpochs) return false;
+    if (horizon > kComfortableEpochs) return false;
     const EpochGrid grid(problem, duration);
     return count_entries(problem, grid, initial_state(problem, grid), static_cast<int>(horizon)) <=
            kComfortableColumns;
@@ -258,6 +265,14 @@ std::vector<EpochEntry> read_entries(const Problem& problem, const EpochGrid& gr
   return model.entries(solution.values);
 }
 
+/// Without a plan: what the slots of a coarse grid say, which only decides how fine the grid may be.
+Time expected_length(const Problem& problem) {
+  const EpochGrid coarse(problem,
+                         epoch_duration(problem, {EpochChoice::Kind::slowest, 1, Time{0}}));
+  const std::int64_t epochs = least_horizon(problem, coarse, initial_state(problem, coarse));
+  return 2 * std::min(epochs, kMostEpochs) * coarse.duration();
+}
+
 Part solve_part(const Problem& problem, const PlanOptions& options, PlannerContext& context,
                 Schedule incumbent) {
   Part part;
@@ -272,12 +287,15 @@ Part solve_part(const Problem& problem, const PlanOptions& options, PlannerConte
     search_options.store = true;  // even then its length tells which grid will do
     incumbent = plan_search(problem, search_options, quick).sends;
   }
-  // Without a plan or a bound, a guess that only decides how fine the grid may be.
-  const Time guess = 8 * epoch_duration(problem, {EpochChoice::Kind::slowest, 1, Time{0}});
-  const Time expected = !incumbent.empty() ? makespan(problem, incumbent)
-                        : context.bound    ? 2 * context.bound->value
-                                           : guess;
+  const Time expected =
+      !incumbent.empty() ? makespan(problem, incumbent) : expected_length(problem);
   const EpochGrid grid(problem, comfortable_duration(problem, options, expected));
+  part.epoch.duration = grid.duration();
+  if (expected.ps / grid.duration().ps > kMostEpochs) {
+    part.message = "a plan takes about " + std::to_string(expected.ps / grid.duration().ps) +
+                   " epochs of " + to_string(grid.duration()) + ": choose longer epochs";
+    return part;
+  }
   std::vector<EpochEntry> start = epoch_schedule(problem, grid, incumbent);
   // It may store where it must not, or more than there is room for.
   if (!options.store || has_buffer_limits(problem.topology)) start.clear();
@@ -291,7 +309,9 @@ Part solve_part(const Problem& problem, const PlanOptions& options, PlannerConte
   part.limit = found.limit;
   if (found.too_large) {
     part.message = "on a grid of " + to_string(grid.duration()) +
-                   " the model is too large to be solved: this is the plan it would start from";
+                   " the model is too large to be solved" +
+                   (found.epochs < kNever ? ": this is the plan it would start from"
+                                          : ": choose longer epochs, fewer chunks, or rounds");
   }
   part.solved = found.epochs < kNever;
   part.epoch = {grid.duration(), part.solved ? found.epochs : 0, found.proven};
@@ -325,9 +345,10 @@ PlannerOutcome plan_milp(const Problem& problem, const PlanOptions& options,
     outcome.message = part.message;
     outcome.termination = {
         part.solved ? Termination::Reason::feasible : Termination::Reason::no_solution, part.limit};
-    if (!part.solved)
+    if (!part.solved && part.message.empty()) {
       outcome.message =
           "no plan on the grid of " + to_string(part.epoch.duration) + " before the limit";
+    }
     return outcome;
   };
   if (!has_reductions(problem)) {
@@ -364,6 +385,8 @@ PlannerOutcome plan_milp(const Problem& problem, const PlanOptions& options,
   Part spread = solve_part(split.spread, options, half, {});
   Part whole;
   whole.limit = std::max(collect.limit, spread.limit);
+  whole.message = !collect.message.empty() ? collect.message : spread.message;
+  whole.epoch.duration = collect.solved ? spread.epoch.duration : collect.epoch.duration;
   if (!collect.solved || !spread.solved) {
     whole.epoch = collect.solved ? spread.epoch : collect.epoch;
     return finish(std::move(whole));

@@ -16,6 +16,7 @@
 #include "stellwerk/bound/bound.hpp"
 #include "stellwerk/check/simulate.hpp"
 #include "stellwerk/plan/no_copy.hpp"
+#include "stellwerk/plan/no_wait.hpp"
 #include "stellwerk/plan/passing.hpp"
 #include "stellwerk/plan/reachability.hpp"
 #include "stellwerk/plan/reversal.hpp"
@@ -164,8 +165,20 @@ class Portfolio {
     options.quick = quick;
     PlannerOutcome outcome = planner.plan(posed, options, context);
     if (!outcome.message.empty()) note(planner.name, outcome.message);
-    if (outcome.epoch && outcome.epoch->proven_epochs > 0) proven_[chunks] = *outcome.epoch;
+    if (outcome.epoch && outcome.epoch->epochs > 0 && outcome.epoch->proven_epochs > 0)
+      proven_[chunks] = *outcome.epoch;
+    // A slice of the time that ran out counts as the limit: more time may give a better plan.
+    if (limit_ == Limit::none) limit_ = outcome.termination.limit;
     if (!outcome.has_plan()) return;
+    if (!request_.options.store && !has_reductions(problem)) {
+      std::optional<Schedule> rigid = without_waiting(posed, outcome.sends);
+      if (!rigid) {
+        note(planner.name,
+             "a chunk would have to leave a node twice at once: no plan that stores nothing");
+        return;
+      }
+      outcome.sends = std::move(*rigid);
+    }
     Timed timed = time(posed, std::move(outcome.sends));
     if (single) {
       // The length stays that of the plan without copies; on the way one destination's copy may serve another earlier.
@@ -203,12 +216,13 @@ class Portfolio {
     Plan plan;
     plan.problem = problem;
     plan.sends = std::move(timed.sends);
+    sort_sends(problem.topology, plan.sends);
     Result& result = plan.result;
     result.job_finish = std::move(timed.job_finish);
     result.transfer_time = *std::max_element(result.job_finish.begin(), result.job_finish.end());
     result.planner = planner;
     result.termination = outcome.termination;
-    result.epoch = outcome.epoch;
+    if (outcome.epoch && outcome.epoch->epochs > 0) result.epoch = outcome.epoch;
     if (!problem.chunks.empty()) {
       result.bound = bound_;
       result.bound_chunked = chunked_bound(problem, current_chunks(problem));
@@ -292,11 +306,16 @@ class Portfolio {
     if (reaching != counts.end()) tried.push_back(*reaching);
     const int best = best_ ? best_chunks_ : counts.front();
     if (tried.empty() || tried.front() != best) tried.push_back(best);
+    std::vector<std::pair<int, const PlannerRow*>> attempts;
     for (const int count : tried) {
       for (const PlannerRow& planner : planners()) {
-        if (done()) return;
-        if (planner.exact) attempt(planner, count, stop_.seconds_left() / 2, false);
+        if (planner.exact) attempts.emplace_back(count, &planner);
       }
+    }
+    for (std::size_t i = 0; i < attempts.size(); ++i) {
+      if (done()) return;
+      const double share = i + 1 == attempts.size() ? 1.0 : 0.5;
+      attempt(*attempts[i].second, attempts[i].first, stop_.seconds_left() * share, false);
     }
   }
 
@@ -323,11 +342,13 @@ class Portfolio {
 
   Plan complete() {
     Result& result = best_->result;
-    const bool optimal =
-        (result.bound && result.transfer_time == result.bound->value) ||
-        (result.bound_chunked && result.transfer_time == result.bound_chunked->value);
+    // Of the chunks as they are only when they were asked for; else another count may be better.
+    const bool optimal = (result.bound && result.transfer_time == result.bound->value) ||
+                         (!adjustable() && result.bound_chunked &&
+                          result.transfer_time == result.bound_chunked->value);
+    const Limit limit = stop_.reached() != Limit::none ? stop_.reached() : limit_;
     result.termination = {optimal ? Termination::Reason::optimal : Termination::Reason::feasible,
-                          optimal || good_enough() ? Limit::none : stop_.reached()};
+                          optimal || good_enough() ? Limit::none : limit};
     // Of a plan from elsewhere: what an epoch planner knows about the same chunks.
     const auto proven = proven_.find(best_chunks_);
     if (!result.epoch && proven != proven_.end()) result.epoch = proven->second;
@@ -359,6 +380,7 @@ class Portfolio {
   std::optional<Plan> best_;
   Time best_length_;
   int best_chunks_ = 0;
+  Limit limit_ = Limit::none;          ///< that a planner met
   std::map<int, EpochRecord> proven_;  ///< by chunk count
   std::vector<std::string> messages_;
 };

@@ -27,6 +27,9 @@ namespace {
 /// A round with more entry variables than this takes minutes.
 constexpr std::int64_t kColumnsPerRound = 12000;
 constexpr int kMostRoundEpochs = 64;
+/// A round of the shortest useful length whose model is larger than this is left to the greedy completion.
+constexpr std::int64_t kMostColumns = 400'000;
+constexpr int kMostEpochs = 20'000;
 
 class Rounds {
  public:
@@ -120,6 +123,7 @@ class Rounds {
 
   std::vector<EpochEntry> round(int left, const std::vector<EpochEntry>& greedy) {
     ++rounds_;
+    if (columns(epochs_ + tail_) > kMostColumns) return first_sends(greedy);
     EpochModelOptions model_options;
     model_options.objective = EpochModelOptions::Objective::progress;
     model_options.all_demands = false;
@@ -167,6 +171,7 @@ class Rounds {
         record(greedy);
         return true;
       }
+      if (count_entries(problem_, grid_, state_, horizon) > kMostColumns) return false;
       const EpochModel model(problem_, grid_, state_, horizon, {});
       if (!model.reachable()) continue;
       context_.report("rounds, the last " + std::to_string(horizon) + " epochs");
@@ -195,6 +200,7 @@ struct Part {
   bool solved = false;
   Schedule sends;  ///< may be empty when nothing is wanted
   EpochRecord epoch;
+  std::string message = "some demand cannot be reached on the grid";  ///< why it is not solved
 };
 
 Part solve_part(const Problem& problem, const PlanOptions& options, PlannerContext& context) {
@@ -207,8 +213,13 @@ Part solve_part(const Problem& problem, const PlanOptions& options, PlannerConte
   if (choice.kind == EpochChoice::Kind::automatic) choice.kind = EpochChoice::Kind::slowest;
   const EpochGrid grid(problem, epoch_duration(problem, choice));
   const EpochState start = initial_state(problem, grid);
-  const std::vector<EpochEntry> entries = rounds_on_grid(problem, grid, options, context);
   part.epoch = {grid.duration(), 0, least_horizon(problem, grid, start)};
+  if (part.epoch.proven_epochs > kMostEpochs && part.epoch.proven_epochs < kNever) {
+    part.message = "a plan takes at least " + std::to_string(part.epoch.proven_epochs) +
+                   " epochs of " + to_string(grid.duration()) + ": choose longer epochs";
+    return part;
+  }
+  const std::vector<EpochEntry> entries = rounds_on_grid(problem, grid, options, context);
   const int epochs = completion_epoch(problem, grid, start, entries);
   part.solved = epochs < kNever;
   if (!part.solved) return part;
@@ -239,6 +250,7 @@ PlannerOutcome plan_rounds(const Problem& problem, const PlanOptions& options,
     solved = part.solved;
     outcome.sends = std::move(part.sends);
     outcome.epoch = part.epoch;
+    outcome.message = part.message;
   } else {
     const ReductionSplit split = split_reductions(problem);
     const bool both = !split.collect.chunks.empty() && !split.spread.chunks.empty();
@@ -248,13 +260,14 @@ PlannerOutcome plan_rounds(const Problem& problem, const PlanOptions& options,
     half.stop = context.stop;
     const Part spread = solve_part(split.spread, options, half);
     solved = collect.solved && spread.solved;
+    outcome.message = collect.solved ? spread.message : collect.message;
     if (solved)
       outcome.sends = join_and_polish(problem, split, collect.sends, spread.sends, context.stop);
     if (!both) outcome.epoch = split.spread.chunks.empty() ? collect.epoch : spread.epoch;
   }
   outcome.termination = {solved ? Termination::Reason::feasible : Termination::Reason::no_solution,
                          context.stop.reached()};
-  if (!solved) outcome.message = "some demand cannot be reached on the grid";
+  if (solved) outcome.message.clear();
   return outcome;
 }
 

@@ -22,7 +22,7 @@ struct ConformanceInstance {
 /// Instance `number`: always the same for the same number. Every demand can be reached.
 ConformanceInstance conformance_instance(int number);
 
-/// The instances of the suite: the first 264, and those in which longer runs found a mistake.
+/// The instances of the suite: the first 264 (44 under a sanitizer), and those in which longer runs found a mistake.
 std::vector<int> conformance_numbers();
 
 /// The problem as the oracle of support/brute_force.hpp sees it on this grid; nothing if its model
