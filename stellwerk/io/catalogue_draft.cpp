@@ -112,6 +112,52 @@ std::optional<std::int64_t> CatalogueName::take_integer(std::string_view key) {
   return value;
 }
 
+std::int64_t CatalogueName::take_count(std::string_view key, std::int64_t otherwise,
+                                       std::int64_t most) {
+  const auto text = take(key);
+  if (!text) return otherwise;
+  const auto value = whole_number(*text, most);
+  if (!value || *value < 1) {
+    fail(std::string(key) + ": " + in_quotes(*text) + " is not a number from 1 to " +
+         std::to_string(most));
+  }
+  return *value;
+}
+
+Ratio CatalogueName::take_ratio(std::string_view key) {
+  const auto text = take(key);
+  if (!text) return {};
+  Ratio ratio{0, 1, *text};
+  const std::size_t colon = std::min(text->find(':'), text->size());
+  const std::size_t point = std::min(text->find('.'), text->size());
+  const auto left =
+      whole_number(std::string_view(*text).substr(0, std::min(colon, point)), 999'999);
+  if (left) ratio.numerator = *left;
+  bool good = left.has_value();
+  if (colon < text->size()) {
+    const auto right = whole_number(std::string_view(*text).substr(colon + 1), 999'999);
+    good = good && right && *right > 0;
+    ratio.denominator = right.value_or(1);
+    ratio.text = std::to_string(ratio.numerator) + "to" + std::to_string(ratio.denominator);
+  } else if (point < text->size()) {
+    const std::string_view digits = std::string_view(*text).substr(point + 1);
+    const auto right = whole_number(digits, 999);
+    good = good && right && digits.size() <= 3;
+    for (std::size_t i = 0; i < digits.size() && i < 3; ++i) ratio.denominator *= 10;
+    ratio.numerator = ratio.numerator * ratio.denominator + right.value_or(0);
+  }
+  if (!good || ratio.numerator == 0) {
+    fail(std::string(key) + ": " + in_quotes(*text) +
+         " is not a ratio: write it as in 2, 1.5 or 3:1");
+  }
+  return ratio;
+}
+
+bool CatalogueName::has(std::string_view key) const {
+  return std::any_of(options_.begin(), options_.end(),
+                     [&](const auto& option) { return option.first == key; });
+}
+
 bool CatalogueName::take_flag(std::string_view key) {
   const auto text = take(key);
   if (text && !text->empty()) fail(std::string(key) + " takes no value");

@@ -12,6 +12,13 @@
 
 namespace stellwerk {
 
+/// A positive ratio as somebody wrote it: "2", "1.5", "3:1".
+struct Ratio {
+  std::int64_t numerator = 1;
+  std::int64_t denominator = 1;
+  std::string text = "1";
+};
+
 /// A name of the catalogue, taken apart: family[:shape][,option[=value]]...
 class CatalogueName {
  public:
@@ -33,7 +40,13 @@ class CatalogueName {
   Bandwidth take_bandwidth(std::string_view key, Bandwidth otherwise);
   Time take_time(std::string_view key, Time otherwise);
   std::optional<std::int64_t> take_integer(std::string_view key);
+  /// A number from 1 to `most`.
+  std::int64_t take_count(std::string_view key, std::int64_t otherwise, std::int64_t most);
+  /// At least 1/1000 and less than 10^6; 1 when absent.
+  Ratio take_ratio(std::string_view key);
   bool take_flag(std::string_view key);
+  /// Is the option given and not yet taken?
+  bool has(std::string_view key) const;
   void refuse_leftovers() const;
 
  private:
@@ -65,12 +78,31 @@ inline constexpr Time nanoseconds(std::int64_t value) { return {value * 1000}; }
 
 CatalogueDraft draft_dgx1(CatalogueName& name);
 CatalogueDraft draft_ndv2(CatalogueName& name);
+CatalogueDraft draft_ndv2_as_published(CatalogueName& name);
 CatalogueDraft draft_dgx2(CatalogueName& name);
 CatalogueDraft draft_mesh(CatalogueName& name);
 CatalogueDraft draft_torus(CatalogueName& name);
 CatalogueDraft draft_ring(CatalogueName& name);
 CatalogueDraft draft_hypercube(CatalogueName& name);
 CatalogueDraft draft_full(CatalogueName& name);
+CatalogueDraft draft_switch(CatalogueName& name);
 CatalogueDraft draft_rail(CatalogueName& name);
+CatalogueDraft draft_boxes(CatalogueName& name);
+CatalogueDraft draft_leaf_spine(CatalogueName& name);
+CatalogueDraft draft_fat_tree(CatalogueName& name);
+CatalogueDraft draft_dragonfly(CatalogueName& name);
+CatalogueDraft draft_dgx_a100(CatalogueName& name);
+CatalogueDraft draft_dgx_h100(CatalogueName& name);
+CatalogueDraft draft_dgx_b200(CatalogueName& name);
+CatalogueDraft draft_nvl72(CatalogueName& name);
+CatalogueDraft draft_mi250(CatalogueName& name);
+CatalogueDraft draft_mi300x(CatalogueName& name);
+CatalogueDraft draft_random(CatalogueName& name);
+CatalogueDraft draft_random_boxes(CatalogueName& name);
+
+/// Options degrade, fail, degrade-seed and what: some cables at half rate, some gone.
+void degrade(CatalogueDraft& draft, CatalogueName& name);
+/// Option relabel=SEED: nodes and links in random order, names and labels that say nothing.
+void relabel(CatalogueDraft& draft, CatalogueName& name);
 
 }  // namespace stellwerk

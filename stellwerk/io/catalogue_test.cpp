@@ -22,9 +22,10 @@ TEST(Catalogue, EqualsTheReferenceTopologies) {
   const std::filesystem::path folder =
       std::filesystem::path(STELLWERK_SOURCE_DIR) / "../shared/reference/topologies";
   if (!std::filesystem::is_directory(folder)) GTEST_SKIP() << "SKIPPED: no ../shared here";
-  for (const std::string name : {"dgx1", "ndv2-1", "ndv2-2", "ndv2-4", "dgx2-2"}) {
+  for (const std::string name :
+       {"dgx1", "ndv2-1", "ndv2-2", "ndv2-2-as-published", "ndv2-4", "dgx2-2"}) {
     std::string spec = name;
-    std::replace(spec.begin(), spec.end(), '-', ':');
+    if (name.size() < 8) std::replace(spec.begin(), spec.end(), '-', ':');
     const Topology ours = catalogue_topology(spec);
     const Topology reference = read_topology((folder / (name + ".json")).string());
     EXPECT_EQ(ours.name(), reference.name());
@@ -44,27 +45,57 @@ struct Facts {
 };
 
 TEST(Catalogue, SizesOfEveryFamily) {
-  const std::vector<std::pair<std::string, Facts>> cases = {{"dgx1", {8, 8, 32}},
-                                                            {"ndv2:1", {8, 8, 32}},
-                                                            {"ndv2:2", {16, 16, 66}},
-                                                            {"ndv2:3", {24, 25, 102}},
-                                                            {"dgx2:1", {16, 17, 32}},
-                                                            {"dgx2:2", {32, 34, 80}},
-                                                            {"mesh:2x2", {4, 4, 8}},
-                                                            {"mesh:3x4", {12, 12, 34}},
-                                                            {"mesh:2x3x4", {24, 24, 92}},
-                                                            {"torus:3x4", {12, 12, 48}},
-                                                            {"torus:2x2", {4, 4, 8}},
-                                                            {"torus:2x5", {10, 10, 30}},
-                                                            {"torus:3x3x3", {27, 27, 162}},
-                                                            {"torus:1x4", {4, 4, 8}},
-                                                            {"ring:2", {2, 2, 2}},
-                                                            {"ring:5", {5, 5, 10}},
-                                                            {"hypercube:1", {2, 2, 2}},
-                                                            {"hypercube:4", {16, 16, 64}},
-                                                            {"full:5", {5, 5, 20}},
-                                                            {"rail:2x4", {8, 14, 32}},
-                                                            {"rail:3x8,multicast", {24, 35, 96}}};
+  const std::vector<std::pair<std::string, Facts>> cases = {
+      {"dgx1", {8, 8, 32}},
+      {"ndv2:1", {8, 8, 32}},
+      {"ndv2:2", {16, 16, 66}},
+      {"ndv2:3", {24, 25, 102}},
+      {"dgx2:1", {16, 17, 32}},
+      {"dgx2:2", {32, 34, 80}},
+      {"mesh:2x2", {4, 4, 8}},
+      {"mesh:3x4", {12, 12, 34}},
+      {"mesh:2x3x4", {24, 24, 92}},
+      {"torus:3x4", {12, 12, 48}},
+      {"torus:2x2", {4, 4, 8}},
+      {"torus:2x5", {10, 10, 30}},
+      {"torus:3x3x3", {27, 27, 162}},
+      {"torus:1x4", {4, 4, 8}},
+      {"ring:2", {2, 2, 2}},
+      {"ring:5", {5, 5, 10}},
+      {"hypercube:1", {2, 2, 2}},
+      {"hypercube:4", {16, 16, 64}},
+      {"full:5", {5, 5, 20}},
+      {"rail:2x4", {8, 14, 32}},
+      {"rail:3x8,multicast", {24, 35, 96}},
+      {"rail:3x8,nics=2", {24, 43, 144}},
+      {"boxes:3x8", {24, 28, 96}},
+      {"boxes:16x1", {16, 17, 32}},
+      {"ndv2-2-as-published", {15, 16, 66}},
+      {"dgx-a100:1", {8, 9, 16}},
+      {"dgx-a100:2", {16, 26, 64}},
+      {"dgx-a100:2,fabric=switch", {16, 19, 64}},
+      {"dgx-h100:3", {24, 35, 96}},
+      {"dgx-b200:2,multicast", {16, 26, 64}},
+      {"nvl72:1", {72, 73, 144}},
+      {"nvl72:2", {144, 150, 576}},
+      {"mi250:1", {16, 16, 56}},
+      {"mi250:2", {32, 33, 176}},
+      {"mi300x:1", {8, 8, 56}},
+      {"mi300x:2", {16, 24, 144}},
+      {"switch:9", {9, 10, 18}},
+      {"leaf-spine:128x8", {1024, 1344, 6144}},
+      {"leaf-spine:6x2,per-leaf=2,spines=3", {12, 30, 84}},
+      {"fat-tree:4x4x8", {1024, 1792, 8192}},
+      {"fat-tree:2x2x2,gpus=2", {16, 48, 128}},
+      {"dragonfly:8x4x4", {1056, 1320, 5016}},
+      {"dragonfly:1x1x2", {4, 6, 10}},
+      {"random:16", {16, 16, 64}},
+      {"random:16,degree=5,mixed", {16, 16, 80}},
+      {"random:17,degree=3,directed", {17, 17, 51}},
+      {"random:2,degree=1", {2, 2, 2}},
+      {"random-boxes:4", {32, 32, 112}},
+      {"random-boxes:2,cross=16", {16, 16, 112}},
+      {"rail:3x8,relabel=5", {24, 35, 96}}};
   std::set<std::string> families;
   for (const auto& [name, facts] : cases) {
     const Topology topology = catalogue_topology(name);
@@ -72,7 +103,7 @@ TEST(Catalogue, SizesOfEveryFamily) {
     EXPECT_EQ(topology.nodes().size(), facts.nodes) << name;
     EXPECT_EQ(topology.links().size(), facts.links) << name;
     families.insert(name.substr(0, name.find_first_of(":,")));
-    // No direct network has parallel links; all links have their provenance.
+    // Nobody asked for parallel links here; all links have their provenance.
     std::set<std::pair<NodeId, NodeId>> ends;
     for (const Link& link : topology.links()) {
       EXPECT_TRUE(ends.emplace(link.from, link.to).second) << name;
@@ -170,10 +201,141 @@ TEST(Catalogue, DegradeDrawsFromNicsOrFromAll) {
   EXPECT_EQ(damage("dgx1", ",degrade=16").first.size(), 32U);
 }
 
+/// What all nodes are, by the numbers: degree classes of a network in one line, "GPUs: 8x(2 out, 2
+/// in)".
+std::string shape_of(const Topology& topology) {
+  std::map<std::string, std::size_t> classes;
+  for (const NodeId id : topology.node_ids()) {
+    std::int64_t out = 0, in = 0;
+    for (const LinkId link : topology.out(id))
+      out += topology.link(link).bandwidth.bytes_per_second;
+    for (const LinkId link : topology.in(id)) in += topology.link(link).bandwidth.bytes_per_second;
+    ++classes[std::string(to_string(topology.node(id).kind)) + " " +
+              std::to_string(topology.out(id).size()) + "/" + std::to_string(out / 1'000'000'000) +
+              " " + std::to_string(topology.in(id).size()) + "/" +
+              std::to_string(in / 1'000'000'000)];
+  }
+  std::string text;
+  for (const auto& [what, count] : classes) {
+    text += (text.empty() ? "" : "; ") + std::to_string(count) + " " + what;
+  }
+  return text;
+}
+
+// Links out / GB per second out, then the same in.
+TEST(Catalogue, LevelsOfSwitchesCarryWhatTheyShould) {
+  // As much goes up from a leaf as comes from its 8 NICs; so for a spine's 16 leaves.
+  EXPECT_EQ(shape_of(catalogue_topology("leaf-spine:128x8")),
+            "1024 gpu 2/500 2/500; 192 switch 16/800 16/800; 128 switch 8/3600 8/3600");
+  // 16 leaves: 4 NICs below, 100 GB/s up by four cables. 8 spines: 4 leaves, two cables each.
+  EXPECT_EQ(shape_of(catalogue_topology(
+                "leaf-spine:16x4,per-leaf=4,spines=2,parallel=2,oversubscription=2")),
+            "64 gpu 2/500 2/500; 16 switch 4/1800 4/1800; 8 switch 8/200 8/200; "
+            "16 switch 8/300 8/300");
+  // 8 leaves and 8 aggregation switches: 100 up and 100 down; 8 cores.
+  EXPECT_EQ(shape_of(catalogue_topology("fat-tree:2x2x2,gpus=2")),
+            "16 gpu 2/500 2/500; 8 switch 2/100 2/100; 8 switch 2/900 2/900; "
+            "16 switch 4/200 4/200");
+  // Above a leaf half of what comes from below, above a pod a quarter of that.
+  EXPECT_EQ(
+      shape_of(catalogue_topology(
+          "fat-tree:2x4x4,gpus=1,aggs=1,cores=1,oversubscription=2,core-oversubscription=4:1")),
+      "32 gpu 1/50 1/50; 1 switch 2/200 2/200; 8 switch 5/300 5/300; 2 switch 5/500 5/500");
+}
+
+TEST(Catalogue, RandomGraphsAreRegularAndConnected) {
+  for (const std::string name :
+       {"random:64", "random:33,degree=4,seed=2", "random:32,degree=3,seed=5", "random:9,degree=2",
+        "random:12,degree=11", "random:20,degree=1,directed", "random:21,degree=3,directed"}) {
+    const Topology topology = catalogue_topology(name);
+    const std::size_t degree = topology.out(NodeId(0)).size();
+    std::set<std::pair<NodeId, NodeId>> ends;
+    for (const Link& link : topology.links()) EXPECT_TRUE(ends.emplace(link.from, link.to).second);
+    std::vector<NodeId> reached = {NodeId(0)};
+    std::set<NodeId> seen = {NodeId(0)};
+    for (std::size_t i = 0; i < reached.size(); ++i) {
+      EXPECT_EQ(topology.out(reached[i]).size(), degree) << name;
+      EXPECT_EQ(topology.in(reached[i]).size(), degree) << name;
+      for (const LinkId link : topology.out(reached[i])) {
+        if (seen.insert(topology.link(link).to).second) reached.push_back(topology.link(link).to);
+      }
+    }
+    EXPECT_EQ(reached.size(), topology.nodes().size()) << name;
+    const bool directed = name.ends_with("directed");
+    const bool symmetric = std::all_of(ends.begin(), ends.end(), [&](const auto& pair) {
+      return ends.contains({pair.second, pair.first});
+    });
+    EXPECT_EQ(symmetric, !directed) << name;
+  }
+  EXPECT_EQ(catalogue_topology("random:64,mixed"), catalogue_topology("random:64,seed=1,mixed"));
+  EXPECT_NE(catalogue_topology("random:64").links(),
+            catalogue_topology("random:64,seed=2").links());
+}
+
+TEST(Catalogue, MixedGraphsHaveEverySpeed) {
+  std::map<std::int64_t, int> rates;
+  std::set<std::int64_t> latencies;
+  const Topology topology = catalogue_topology("random:128,mixed,seed=3");
+  for (const Link& link : topology.links()) {
+    ++rates[link.bandwidth.bytes_per_second];
+    latencies.insert(link.latency.ps);
+  }
+  EXPECT_EQ(latencies, (std::set<std::int64_t>{700'000, 1'300'000, 2'600'000}));
+  ASSERT_EQ(rates.size(), 4U);
+  for (const auto& [rate, count] : rates) EXPECT_GT(count, 512 / 8) << rate;  // a quarter expected
+}
+
+TEST(Catalogue, RelabellingKeepsTheNetworkAndItsNamesSayNothing) {
+  for (const std::string name : {"rail:4x8", "leaf-spine:6x2,per-leaf=2", "random:16,mixed",
+                                 "leaf-spine:4x1,per-leaf=2,parallel=3"}) {
+    const Topology plain = catalogue_topology(name);
+    const Topology mixed = catalogue_topology(name + ",relabel=7");
+    EXPECT_EQ(shape_of(plain), shape_of(mixed));
+    EXPECT_NE(plain.links(), mixed.links());
+    std::map<std::tuple<std::string, std::string, std::int64_t, std::int64_t>, int> classes;
+    const auto count = [&](const Topology& topology, int by) {
+      for (const Link& link : topology.links()) {
+        classes[{to_string(topology.node(link.from).kind), to_string(topology.node(link.to).kind),
+                 link.bandwidth.bytes_per_second, link.latency.ps}] += by;
+      }
+    };
+    count(plain, 1);
+    count(mixed, -1);
+    for (const auto& [key, difference] : classes) EXPECT_EQ(difference, 0) << name;
+    std::map<NodeKind, std::size_t> seen;
+    for (const Node& node : mixed.nodes()) {
+      EXPECT_EQ(node.name, to_string(node.kind) + std::to_string(seen[node.kind]++));
+      EXPECT_TRUE(node.host.empty() && node.rack.empty() && !node.rail);
+    }
+    EXPECT_EQ(mixed, catalogue_topology(name + ",relabel=7"));
+    EXPECT_NE(mixed.links(), catalogue_topology(name + ",relabel=8").links());
+  }
+  // What is degraded is chosen first, so that the same network is relabelled in many ways.
+  EXPECT_EQ(shape_of(catalogue_topology("rail:4x8,degrade=3")),
+            shape_of(catalogue_topology("rail:4x8,degrade=3,relabel=1")));
+}
+
+TEST(Catalogue, DragonflyGroupsAreJoinedInPairs) {
+  const Topology topology = catalogue_topology("dragonfly:4x2x1");
+  std::map<std::pair<std::string, std::string>, int> cables;
+  for (const Link& link : topology.links()) {
+    const std::string from = topology.node(link.from).rack, to = topology.node(link.to).rack;
+    if (from == to) continue;
+    ++cables[{from, to}];
+    bool back = false;
+    for (const LinkId other : topology.out(link.to)) back |= topology.link(other).to == link.from;
+    EXPECT_TRUE(back) << topology.node(link.from).name;
+  }
+  EXPECT_EQ(cables.size(), 9U * 8U);
+  for (const auto& [ends, count] : cables) EXPECT_EQ(count, 1);
+}
+
 TEST(Catalogue, BadNamesAreRefused) {
   const std::string known =
-      "dgx1, ndv2:N, dgx2:N, mesh:AxB[xC], torus:AxB[xC], ring:N, hypercube:D, full:N, "
-      "rail:BOXESxGPUS";
+      "dgx1, ndv2:N, ndv2-2-as-published, dgx2:N, dgx-a100:N, dgx-h100:N, dgx-b200:N, nvl72:N, "
+      "mi250:N, mi300x:N, mesh:AxB[xC], torus:AxB[xC], ring:N, hypercube:D, full:N, switch:N, "
+      "rail:BOXESxGPUS, boxes:BOXESxGPUS, leaf-spine:BOXESxGPUS, fat-tree:PODSxLEAVESxBOXES, "
+      "dragonfly:AxHxP, random:N, random-boxes:BOXES";
   const std::vector<std::pair<std::string, std::string>> cases = {
       {"", "topology '': there is no such topology (known: " + known + ")"},
       {"rings:4", "topology 'rings:4': there is no such topology; did you mean 'ring'? (known: " +
@@ -212,7 +374,7 @@ TEST(Catalogue, BadNamesAreRefused) {
        "topology 'rail:1000x1000': more than a million nodes is more than the catalogue makes"},
       {"ring:4,speed=1",
        "topology 'ring:4,speed=1': unknown option 'speed': there are bandwidth latency degrade "
-       "fail degrade-seed what"},
+       "fail degrade-seed what relabel"},
       {"ring:4,latncy=1us",
        "topology 'ring:4,latncy=1us': unknown option 'latncy'; did you mean 'latency'?"},
       {"ring:4,latency=1",
@@ -240,6 +402,58 @@ TEST(Catalogue, BadNamesAreRefused) {
        "what=any"},
       {"ring:4,degrade=1,what=all",
        "topology 'ring:4,degrade=1,what=all': what: 'all' is neither nic nor any"},
+      {"leaf-spine:8x8",
+       "topology 'leaf-spine:8x8': one leaf a rail holds all 8 boxes, so spines would carry "
+       "nothing: "
+       "lower per-leaf (8), or use rail"},
+      {"leaf-spine:16x8,per-leaf=0",
+       "topology 'leaf-spine:16x8,per-leaf=0': per-leaf: '0' is not a number from 1 to 1000000"},
+      {"leaf-spine:16x8,oversubscription=2:0",
+       "topology 'leaf-spine:16x8,oversubscription=2:0': oversubscription: '2:0' is not a ratio: "
+       "write it as in 2, 1.5 or 3:1"},
+      {"leaf-spine:16x8,oversubscription=0.0000",
+       "topology 'leaf-spine:16x8,oversubscription=0.0000': oversubscription: '0.0000' is not a "
+       "ratio: write it as in 2, 1.5 or 3:1"},
+      {"leaf-spine:16x8,nic=1,oversubscription=9",
+       "topology 'leaf-spine:16x8,nic=1,oversubscription=9': oversubscription leaves less than 1 "
+       "B/s "
+       "for an uplink: lower it"},
+      {"leaf-spine:1000000x8,per-leaf=1,spines=1000000",
+       "topology 'leaf-spine:1000000x8,per-leaf=1,spines=1000000': more than a million nodes is "
+       "more "
+       "than the catalogue makes"},
+      {"fat-tree:1x4x8",
+       "topology 'fat-tree:1x4x8': three levels need at least two pods of two leaves: use "
+       "leaf-spine"},
+      {"fat-tree:4x8",
+       "topology 'fat-tree:4x8': the size has 2 parts: write it as in fat-tree:4x4x8 (pods x "
+       "leaves "
+       "x boxes a leaf)"},
+      {"dragonfly:1000x1000x1000",
+       "topology 'dragonfly:1000x1000x1000': more than a million nodes is more than the catalogue "
+       "makes"},
+      {"switch:1", "topology 'switch:1': a network of one GPU has nothing to plan: make it larger"},
+      {"dgx-a100:2,fabric=star",
+       "topology 'dgx-a100:2,fabric=star': fabric: 'star' is neither rails nor switch"},
+      {"dgx-a101:2",
+       "topology 'dgx-a101:2': there is no such topology; did you mean 'dgx-a100'? "
+       "(known: " +
+           known + ")"},
+      {"random:8,degree=8",
+       "topology 'random:8,degree=8': degree: a GPU has only 7 others to be joined to"},
+      {"random:8,degree=1",
+       "topology 'random:8,degree=1': degree: with one neighbour each, more than two GPUs are not "
+       "connected: use 2 or more"},
+      {"random:9,degree=3",
+       "topology 'random:9,degree=3': degree: an odd number of GPUs cannot all have an odd number "
+       "of "
+       "neighbours"},
+      {"random:8,mixed,latency=1us",
+       "topology 'random:8,mixed,latency=1us': mixed draws bandwidths and latencies: leave out "
+       "bandwidth and latency"},
+      {"random-boxes:1",
+       "topology 'random-boxes:1': one box has nothing to be joined to: make it two or more"},
+      {"ring:4,relabel=x", "topology 'ring:4,relabel=x': relabel: 'x' is not a whole number"},
       {"ring:4,degrade-seed=2",
        "topology 'ring:4,degrade-seed=2': degrade-seed goes with degrade=K or fail=K: add one of "
        "them"},
