@@ -150,9 +150,40 @@ void cut_block(std::vector<Chunk>& chunks, const Chunk& block, int parts, std::i
   }
 }
 
+std::vector<Chunk> custom_chunks(const Job& job, JobId id) {
+  std::vector<Chunk> chunks;
+  for (const CustomChunk& custom : job.custom) {
+    Chunk chunk;
+    chunk.job = id;
+    chunk.bytes = custom.bytes;
+    chunk.origins = custom.origins;
+    chunk.destinations = custom.destinations;
+    chunk.contributors = custom.contributors;
+    chunk.ready = std::max(job.start, custom.ready);
+    chunk.owner = custom.origins.empty() ? custom.destinations.front() : custom.origins.front();
+    chunk.slot = static_cast<std::int64_t>(chunks.size());
+    chunks.push_back(std::move(chunk));
+  }
+  return chunks;
+}
+
+/// Collectives under which every rank has its own chunks and does the same.
+bool compressible(const Job& job) {
+  switch (job.collective) {
+    case Collective::allgather:
+    case Collective::reducescatter:
+    case Collective::allreduce:
+    case Collective::alltoall:
+    case Collective::alltoallv:
+      return true;
+    default:
+      return false;
+  }
+}
+
 }  // namespace
 
-void check_job(const Topology& topology, const Job& job) {
+void check_job(const Topology& topology, const Job& job, std::int64_t images) {
   if (job.name.empty()) refuse(job, "the job has no name: give it one");
   for (const char c : job.name) {
     if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
@@ -185,19 +216,19 @@ void check_job(const Topology& topology, const Job& job) {
   const Demand demand = demand_of(job);
   if (demand.moved > kMostBytes)
     refuse(job, "asks for more than 2^60 bytes in all: lower the size");
-  if (demand.chunks > kMostChunks) {
+  if (demand.chunks / images > kMostChunks) {
     refuse(job, "is cut into more than " + std::to_string(kMostChunks) + " chunks: lower chunks");
   }
 }
 
-void check_jobs(const Topology& topology, const std::vector<Job>& jobs) {
+void check_jobs(const Topology& topology, const std::vector<Job>& jobs, std::int64_t images) {
   if (jobs.empty()) {
     throw Error(ErrorCode::unreadable_input, "there is no job: name a collective or a jobs file");
   }
   std::unordered_set<std::string> names;
   Demand total;
   for (const Job& job : jobs) {
-    check_job(topology, job);
+    check_job(topology, job, images);
     if (!names.insert(job.name).second) {
       refuse(job, "another job has the same name: names must be unique");
     }
@@ -205,7 +236,7 @@ void check_jobs(const Topology& topology, const std::vector<Job>& jobs) {
     total.moved += demand.moved;
     total.chunks += demand.chunks;
   }
-  if (total.moved > kMostBytes || total.chunks > kMostChunks) {
+  if (total.moved > kMostBytes || total.chunks / images > kMostChunks) {
     throw Error(ErrorCode::unreadable_input, "the jobs together ask for more than 2^60 bytes or " +
                                                  std::to_string(kMostChunks) +
                                                  " chunks: plan them apart");
@@ -218,107 +249,100 @@ bool Problem::may_forward(NodeId id, JobId job) const {
   return std::find(ranks.begin(), ranks.end(), id) != ranks.end();
 }
 
-std::vector<Chunk> make_chunks(const Job& job, JobId id) {
+std::vector<Chunk> make_chunks_of(const Job& job, JobId id, std::size_t position) {
   std::vector<Chunk> chunks;
   const std::vector<NodeId>& ranks = job.ranks;
-  const std::int64_t n = static_cast<std::int64_t>(ranks.size());
+  const std::size_t n = ranks.size();
+  const std::size_t root = static_cast<std::size_t>(job.root);
+  const NodeId rank = ranks[position];
   const int parts = job.chunks;
+  const auto slot_of = [&](std::size_t block) { return static_cast<std::int64_t>(block) * parts; };
   Chunk block;
   block.job = id;
   block.ready = job.start;
-  if (job.collective == Collective::custom) {
-    for (std::size_t i = 0; i < job.custom.size(); ++i) {
-      const CustomChunk& custom = job.custom[i];
-      block.bytes = custom.bytes;
-      block.origins = custom.origins;
-      block.destinations = custom.destinations;
-      block.contributors = custom.contributors;
-      block.ready = std::max(job.start, custom.ready);
-      block.owner = custom.origins.empty() ? custom.destinations.front() : custom.origins.front();
-      block.slot = static_cast<std::int64_t>(i);
-      chunks.push_back(block);
-    }
-    return chunks;
+  block.owner = rank;
+  if (job.collective != Collective::alltoallv && job.collective != Collective::custom) {
+    block.bytes = block_bytes(job);
   }
-  if (job.collective == Collective::alltoallv) {
-    for (std::int64_t i = 0; i < n; ++i) {
-      const std::size_t row_begin = chunks.size();
-      for (std::int64_t j = 0; j < n; ++j) {
-        block.bytes = job.matrix[static_cast<std::size_t>(i)][static_cast<std::size_t>(j)];
-        if (i == j || block.bytes.value == 0) continue;
-        block.owner = ranks[static_cast<std::size_t>(i)];
-        block.origins = {block.owner};
-        block.destinations = {ranks[static_cast<std::size_t>(j)]};
-        cut_block(chunks, block, parts, static_cast<std::int64_t>(chunks.size() - row_begin));
-      }
-    }
-    return chunks;
-  }
-  block.bytes = block_bytes(job);
-  const NodeId root = ranks[static_cast<std::size_t>(job.root)];
   switch (job.collective) {
-    case Collective::broadcast:
-      block.owner = root;
-      block.origins = {root};
-      block.destinations = without(ranks, root);
-      cut_block(chunks, block, parts, 0);
-      return chunks;
-    case Collective::reduce:
-      block.owner = root;
+    case Collective::allgather:
+      block.origins = {rank};
+      block.destinations = without(ranks, rank);
+      cut_block(chunks, block, parts, slot_of(position));
+      break;
+    case Collective::reducescatter:
       block.contributors = ranks;
-      block.destinations = {root};
-      cut_block(chunks, block, parts, 0);
-      return chunks;
+      block.destinations = {rank};
+      cut_block(chunks, block, parts, slot_of(position));
+      break;
+    case Collective::allreduce:
+      block.contributors = ranks;
+      block.destinations = ranks;
+      cut_block(chunks, block, parts, slot_of(position));
+      break;
     case Collective::alltoall:
-      for (std::int64_t i = 0; i < n; ++i) {
-        for (std::int64_t j = 0; j < n; ++j) {
-          if (i == j) continue;
-          block.owner = ranks[static_cast<std::size_t>(i)];
-          block.origins = {block.owner};
-          block.destinations = {ranks[static_cast<std::size_t>(j)]};
-          cut_block(chunks, block, parts, j * parts);
-        }
+      block.origins = {rank};
+      for (std::size_t j = 0; j < n; ++j) {
+        if (j == position) continue;
+        block.destinations = {ranks[j]};
+        cut_block(chunks, block, parts, slot_of(j));
       }
-      return chunks;
-    default:
+      break;
+    case Collective::alltoallv:
+      block.origins = {rank};
+      for (std::size_t j = 0; j < n; ++j) {
+        block.bytes = job.matrix[position][j];
+        if (j == position || block.bytes.value == 0) continue;
+        block.destinations = {ranks[j]};
+        cut_block(chunks, block, parts, static_cast<std::int64_t>(chunks.size()));
+      }
+      break;
+    case Collective::broadcast:
+      if (position != root) break;
+      block.origins = {rank};
+      block.destinations = without(ranks, rank);
+      cut_block(chunks, block, parts, 0);
+      break;
+    case Collective::reduce:
+      if (position != root) break;
+      block.contributors = ranks;
+      block.destinations = {rank};
+      cut_block(chunks, block, parts, 0);
+      break;
+    case Collective::gather:
+      if (position == root) break;
+      block.origins = {rank};
+      block.destinations = {ranks[root]};
+      cut_block(chunks, block, parts, slot_of(position));
+      break;
+    case Collective::scatter:
+      if (position != root) break;
+      block.origins = {rank};
+      for (std::size_t j = 0; j < n; ++j) {
+        if (j == root) continue;
+        block.destinations = {ranks[j]};
+        cut_block(chunks, block, parts, slot_of(j));
+      }
+      break;
+    case Collective::sendrecv:
+      block.origins = {rank};
+      block.destinations = {ranks[(position + 1) % n]};
+      cut_block(chunks, block, parts, 0);
+      break;
+    case Collective::custom:
+      for (Chunk& chunk : custom_chunks(job, id)) {
+        if (chunk.owner == rank) chunks.push_back(std::move(chunk));
+      }
       break;
   }
-  // One block a rank.
-  for (std::int64_t i = 0; i < n; ++i) {
-    const NodeId rank = ranks[static_cast<std::size_t>(i)];
-    block.owner = rank;
-    switch (job.collective) {
-      case Collective::allgather:
-        block.origins = {rank};
-        block.destinations = without(ranks, rank);
-        break;
-      case Collective::reducescatter:
-        block.contributors = ranks;
-        block.destinations = {rank};
-        break;
-      case Collective::allreduce:
-        block.contributors = ranks;
-        block.destinations = ranks;
-        break;
-      case Collective::gather:
-        if (rank == root) continue;
-        block.origins = {rank};
-        block.destinations = {root};
-        break;
-      case Collective::scatter:
-        if (rank == root) continue;
-        block.owner = root;
-        block.origins = {root};
-        block.destinations = {rank};
-        break;
-      case Collective::sendrecv:
-        block.origins = {rank};
-        block.destinations = {ranks[static_cast<std::size_t>((i + 1) % n)]};
-        break;
-      default:
-        break;
-    }
-    cut_block(chunks, block, parts, job.collective == Collective::sendrecv ? 0 : i * parts);
+  return chunks;
+}
+
+std::vector<Chunk> make_chunks(const Job& job, JobId id) {
+  if (job.collective == Collective::custom) return custom_chunks(job, id);
+  std::vector<Chunk> chunks;
+  for (std::size_t position = 0; position < job.ranks.size(); ++position) {
+    for (Chunk& chunk : make_chunks_of(job, id, position)) chunks.push_back(std::move(chunk));
   }
   return chunks;
 }
@@ -332,6 +356,46 @@ Problem make_problem(Topology topology, std::vector<Job> jobs, Relays relays) {
   problem.topology = std::move(topology);
   problem.jobs = std::move(jobs);
   problem.relays = relays;
+  return problem;
+}
+
+Problem make_compressed_problem(Topology topology, std::vector<Job> jobs, Relays relays,
+                                Symmetry symmetry) {
+  if (symmetry.trivial()) return make_problem(std::move(topology), std::move(jobs), relays);
+  const auto bug = [](const std::string& message) {
+    throw Error(ErrorCode::internal, "compressed problem: " + message);
+  };
+  if (jobs.empty() || jobs.front().ranks.empty()) bug("there are no ranks");
+  for (const Permutation& g : symmetry.generators) {
+    if (g.size() != topology.nodes().size()) bug("a generator is no permutation of the nodes");
+  }
+  const Orbits orbits = find_orbits(topology, symmetry, jobs.front().ranks);
+  check_jobs(topology, jobs, orbits.order);
+  Problem problem;
+  for (std::size_t i = 0; i < jobs.size(); ++i) {
+    const Job& job = jobs[i];
+    if (!compressible(job)) {
+      bug("'" + job.name + "' is a " + std::string(to_string(job.collective)));
+    }
+    std::vector<std::int64_t> seen(orbits.node_size.size(), 0);
+    for (std::size_t position = 0; position < job.ranks.size(); ++position) {
+      const std::uint32_t orbit = orbits.node[job.ranks[position]];
+      if (orbits.node_size[orbit] != orbits.order) {
+        bug("'" + job.name + "' has ranks on which the group does not act freely");
+      }
+      if (seen[orbit]++ > 0) continue;
+      for (Chunk& chunk : make_chunks_of(job, JobId(i), position)) {
+        problem.chunks.push_back(std::move(chunk));
+      }
+    }
+    for (const std::int64_t count : seen) {
+      if (count != 0 && count != orbits.order) bug("'" + job.name + "' has a part of an orbit");
+    }
+  }
+  problem.topology = std::move(topology);
+  problem.jobs = std::move(jobs);
+  problem.relays = relays;
+  problem.symmetry = std::move(symmetry);
   return problem;
 }
 

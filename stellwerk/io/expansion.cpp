@@ -25,36 +25,6 @@ constexpr std::size_t kMostSends = 50'000'000;
   throw Error(ErrorCode::unreadable_input, message);
 }
 
-/// Parallel links are told apart by their place among the links with the same ends.
-class LinkImages {
- public:
-  explicit LinkImages(const Topology& topology)
-      : topology_(topology), place_(topology.links().size()) {
-    for (const LinkId id : topology.link_ids()) {
-      std::vector<LinkId>& same = by_ends_[ends(id)];
-      place_[id] = same.size();
-      same.push_back(id);
-    }
-  }
-
-  /// An invalid id if there is none.
-  LinkId image(LinkId id, const Permutation& g) const {
-    const Link& link = topology_.link(id);
-    const auto found = by_ends_.find({g[link.from.index()], g[link.to.index()]});
-    if (found == by_ends_.end() || found->second.size() <= place_[id]) return {};
-    return found->second[place_[id]];
-  }
-
- private:
-  std::pair<NodeId, NodeId> ends(LinkId id) const {
-    return {topology_.link(id).from, topology_.link(id).to};
-  }
-
-  const Topology& topology_;
-  std::map<std::pair<NodeId, NodeId>, std::vector<LinkId>> by_ends_;
-  IdVector<LinkId, std::size_t> place_;
-};
-
 std::vector<NodeId> image(const std::vector<NodeId>& nodes, const Permutation& g) {
   std::vector<NodeId> result(nodes.size());
   std::transform(nodes.begin(), nodes.end(), result.begin(),

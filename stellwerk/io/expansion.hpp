@@ -7,9 +7,6 @@
 
 namespace stellwerk {
 
-/// A permutation of the nodes: the image of node i is images[i].
-using Permutation = std::vector<NodeId>;
-
 /// All elements of the group that `generators` generate, the identity first; breadth-first, so the
 /// order depends on the generators alone. Precondition: permutations of the same `nodes` nodes.
 /// Throws Error(unreadable_input) when the group is too large to be listed.

@@ -46,7 +46,7 @@ class RandomScheduleMaker {
     for (;;) {  // now and then random walks get nowhere
       sends_.clear();
       uses_.clear();
-      problem_ = Problem{random_topology(), {}, Relays::all, {}};
+      problem_ = Problem{random_topology(), {}, Relays::all, {}, {}};
       std::vector<Job> jobs;
       for (std::uint64_t j = 0, count = 1 + rng_.below(2); j < count; ++j)
         jobs.push_back(random_job(j));
