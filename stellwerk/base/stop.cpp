@@ -34,6 +34,7 @@ StopCondition::StopCondition(double time_limit_s, std::int64_t memory_limit_byte
 
 Limit StopCondition::reached() const {
   if (interrupt_flag.load(std::memory_order_relaxed)) return Limit::interrupt;
+  if (cancelled_ != nullptr && cancelled_->load(std::memory_order_relaxed)) return Limit::interrupt;
   if (deadline_ && Clock::now() >= *deadline_) return Limit::time;
   if (memory_limit_bytes_ > 0 && resident_bytes() > memory_limit_bytes_) return Limit::memory;
   return Limit::none;
@@ -46,6 +47,13 @@ double StopCondition::seconds_left() const {
 
 StopCondition StopCondition::within(double seconds) const {
   StopCondition result(std::min(seconds, seconds_left()), memory_limit_bytes_);
+  result.cancelled_ = cancelled_;
+  return result;
+}
+
+StopCondition StopCondition::cancelled_by(const std::atomic<bool>& flag) const {
+  StopCondition result = *this;
+  result.cancelled_ = &flag;
   return result;
 }
 

@@ -30,6 +30,9 @@ class StopCondition {
 
   /// A condition that also ends after `seconds` from now: for one planner's share of the time.
   StopCondition within(double seconds) const;
+  /// A condition that also ends once `flag` is true (it must outlive the condition): for work that
+  /// may turn out to be useless. It then counts as interrupted.
+  StopCondition cancelled_by(const std::atomic<bool>& flag) const;
 
   /// Async-signal-safe: what a SIGINT handler calls. Process-wide.
   static void interrupt_now();
@@ -38,6 +41,7 @@ class StopCondition {
  private:
   std::optional<Clock::time_point> deadline_;
   std::int64_t memory_limit_bytes_ = 0;
+  const std::atomic<bool>* cancelled_ = nullptr;
 };
 
 }  // namespace stellwerk

@@ -1,16 +1,25 @@
 // The portfolio: cheap planners first, every chunk count that may pay, exact planners while time
 // remains.
 //
-// With a bound for any chunking at hand, a chunk count whose own bound already misses the gap
-// target cannot reach it, so the deeper search starts with counts that can. Every candidate is
-// judged by the independent verifier before it counts; the bound never comes from a planner.
+// Planning goes in stages; a stage is a list of attempts (a planner on a chunk count) that run on
+// all threads, each with the best plan from before the stage at hand, and are taken in the order of
+// the list (base/in_order.hpp). So the outcome depends on the threads and on the clock only when a
+// limit strikes. With a bound for any chunking at hand, a chunk count whose own bound already misses
+// the gap target cannot reach it, so the deeper search starts with counts that can; and a count
+// whose bound is no better than the best plan is not tried at all. Attempts that would take longer
+// than the time that is left, judged by their size and by what they took so far, are left out.
+// Every candidate is judged by the independent verifier before it counts; the bound never comes
+// from a planner. Baselines always run where they are affordable, so the plan is never worse.
 #include "stellwerk/plan/portfolio.hpp"
 
 #include <algorithm>
 #include <chrono>
 #include <map>
+#include <memory>
+#include <mutex>
 
 #include "stellwerk/base/error.hpp"
+#include "stellwerk/base/in_order.hpp"
 #include "stellwerk/base/resources.hpp"
 #include "stellwerk/base/version.hpp"
 #include "stellwerk/bound/bound.hpp"
@@ -60,6 +69,37 @@ std::vector<Time> finish_times(const Problem& problem, const Schedule& sends) {
   return finish;
 }
 
+/// A planner on a chunk count.
+struct Attempt {
+  const PlannerRow* planner = nullptr;
+  int chunks = 1;
+  double share = 1;    ///< of the time that is left
+  bool quick = false;  ///< PlanOptions::quick
+};
+
+/// Sends that meet the demand, and when.
+struct Timed {
+  Schedule sends;
+  std::vector<Time> job_finish;
+  Time length;  ///< by which plans are compared
+};
+
+/// What an attempt brought.
+struct Candidate {
+  std::optional<Plan> plan;  ///< judged valid
+  Time length;
+  Limit limit = Limit::none;          ///< that the planner met
+  std::optional<EpochRecord> proven;  ///< what an epoch planner knows about these chunks
+  std::vector<std::string> notes;     ///< why there is no plan
+};
+
+/// The best plan so far.
+struct Incumbent {
+  std::shared_ptr<const Plan> plan;
+  Time length = Time::max();
+  int chunks = 0;
+};
+
 class Portfolio {
  public:
   Portfolio(PortfolioRequest request, const StopCondition& stop, Progress* progress,
@@ -69,134 +109,168 @@ class Portfolio {
   Plan run() {
     started_ = std::chrono::steady_clock::now();
     cpu_started_ = cpu_seconds();
-    const Problem coarse = with_chunks(1);
-    if (coarse.chunks.empty()) {
-      Plan plan;
-      plan.problem = coarse;
-      offer("none", coarse, time(coarse, {}), {});
+    const std::shared_ptr<const Problem> coarse = problem(1);
+    if (coarse->chunks.empty()) {
+      take(offer("none", *coarse, time(*coarse, {}), {}, {}), 1);
       return complete();
+    }
+    for (const Chunk& chunk : coarse->chunks) {
+      deliveries_ +=
+          static_cast<std::int64_t>(chunk.destinations.size() + chunk.contributors.size());
     }
     // Where buffers are small, only small chunks may get through.
     const bool buffers = has_buffer_limits(request_.topology);
-    require_reachable(buffers ? with_chunks(chunk_counts(kMostChunks).back()) : coarse);
-    bound_ = lower_bound(coarse, stop_);
+    require_reachable(buffers ? *problem(chunk_counts(kMostChunks).back()) : *coarse);
+    bound_ = lower_bound(*coarse, stop_);
     if (request_.planner.empty()) {
       everything();
     } else {
       only(find_planner(request_.planner));
     }
-    if (!best_) refuse();
+    if (!best_.plan) refuse();
     return complete();
   }
 
  private:
+  // --- Chunk counts ---
+
   bool adjustable() const {
     return std::any_of(request_.jobs.begin(), request_.jobs.end(),
                        [](const Job& job) { return job.auto_chunks; });
   }
 
-  Problem with_chunks(int chunks) const {
+  /// Shared while anybody uses it: large problems are not kept for later.
+  std::shared_ptr<const Problem> problem(int chunks) {
+    const std::lock_guard lock(problems_mutex_);
+    std::weak_ptr<const Problem>& known = problems_[chunks];
+    if (const std::shared_ptr<const Problem> alive = known.lock()) return alive;
     std::vector<Job> jobs = request_.jobs;
     for (Job& job : jobs) {
       if (job.auto_chunks) job.chunks = chunks;
     }
-    return make_problem(request_.topology, std::move(jobs), request_.relays);
+    auto made = std::make_shared<const Problem>(
+        make_problem(request_.topology, std::move(jobs), request_.relays));
+    known = made;
+    return made;
   }
 
   /// 1, 2, 4, ... as far as the plan does not become too large; 1 alone when the counts are given.
   std::vector<int> chunk_counts(int most) const {
     if (!adjustable()) return {1};
     std::vector<int> counts;
-    const Problem coarse = with_chunks(1);
-    std::int64_t deliveries = 0;
-    for (const Chunk& chunk : coarse.chunks) {
-      deliveries +=
-          static_cast<std::int64_t>(chunk.destinations.size() + chunk.contributors.size());
-    }
     for (int count = 1; count <= most; count *= 2) {
-      if (count == 1 || deliveries * count <= kMostDeliveries) counts.push_back(count);
+      if (count == 1 || deliveries_ * count <= kMostDeliveries) counts.push_back(count);
     }
     return counts;
   }
 
-  bool good_enough() const {
-    return best_ && static_cast<double>(best_->result.transfer_time.ps) <=
-                        static_cast<double>(bound_.value.ps) * (1 + request_.options.gap);
-  }
-  bool time_is_up() const { return stop_.should_stop(); }
-
-  const Bound& chunked_bound(const Problem& problem, int chunks) {
-    const auto known = std::find_if(chunked_.begin(), chunked_.end(),
-                                    [&](const auto& x) { return x.first == chunks; });
+  Bound chunked_bound(const Problem& problem, int chunks) {
+    const std::lock_guard lock(bounds_mutex_);
+    const auto known = chunked_.find(chunks);
     if (known != chunked_.end()) return known->second;
-    return chunked_.emplace_back(chunks, lower_bound_chunked(problem, bound_, stop_)).second;
+    return chunked_.emplace(chunks, lower_bound_chunked(problem, bound_, stop_)).first->second;
   }
-  bool can_reach_target(const Problem& problem, int chunks) {
-    return static_cast<double>(chunked_bound(problem, chunks).value.ps) <=
+  bool can_reach_target(int chunks) {
+    return within_target(chunked_bound(*problem(chunks), chunks).value);
+  }
+
+  // --- How good, how long ---
+
+  bool within_target(Time length) const {
+    return static_cast<double>(length.ps) <=
            static_cast<double>(bound_.value.ps) * (1 + request_.options.gap);
   }
+  bool good_enough() const { return best_.plan && within_target(best_.plan->result.transfer_time); }
+  bool time_is_up() const { return stop_.should_stop(); }
+  /// Enough is known, or no time is left (the first plan is worth passing the limit by a little).
+  bool done() const { return best_.plan && (good_enough() || time_is_up()); }
 
-  /// Runs one planner on one chunk count, with at most `seconds`, and keeps the plan if it is the
-  /// best so far.
-  /// A planner whose sends make no plan does not cost the plans of the others.
-  void attempt(const PlannerRow& planner, int chunks, double seconds, bool quick) {
+  /// Seconds that an attempt will take at least, to construct, re-time and judge a plan.
+  double cost(const Attempt& attempt) {
+    constexpr double kSecondsPerDelivery = 2e-6;
+    const std::lock_guard lock(pace_mutex_);
+    const auto known = pace_.find(attempt.planner->name);
+    const double pace = known == pace_.end() ? kSecondsPerDelivery : known->second;
+    return pace * static_cast<double>(deliveries_) * attempt.chunks;
+  }
+  void remember_pace(const Attempt& attempt, double seconds) {
+    const std::lock_guard lock(pace_mutex_);
+    double& pace = pace_.try_emplace(attempt.planner->name, 0).first->second;
+    const double size = static_cast<double>(deliveries_) * attempt.chunks;
+    pace = std::max(pace, seconds / std::max(size, 1000.0));
+  }
+
+  // --- One attempt (on any thread; `best` is the incumbent from before the stage) ---
+
+  Candidate try_out(const Attempt& attempt, const Incumbent& best, const StopCondition& stop) {
+    Candidate none;
+    const std::shared_ptr<const Problem> whole = problem(attempt.chunks);
+    const Problem& problem = *whole;
+    const Bound chunked = chunked_bound(problem, attempt.chunks);
+    if (chunked.value >= best.length && attempt.chunks != best.chunks) return none;
     try {
-      run(planner, chunks, seconds, quick);
+      return plan_with(attempt, problem, chunked, best, stop);
     } catch (const Error& error) {
+      // A planner whose sends make no plan does not cost the plans of the others.
       if (error.code() != ErrorCode::verification_failed) throw;
-      note(planner.name, std::string("invalid plan: ") + error.what());
+      none.notes.push_back(std::string(attempt.planner->name) + ": invalid plan: " + error.what());
+      return none;
     }
   }
 
-  void run(const PlannerRow& planner, int chunks, double seconds, bool quick) {
-    const Problem problem = with_chunks(chunks);
+  Candidate plan_with(const Attempt& attempt, const Problem& problem, const Bound& chunked,
+                      const Incumbent& best, const StopCondition& stop) {
+    const std::string name(attempt.planner->name);
     // Without copies every destination is a demand of its own; planners then need not know.
     const bool single = !request_.options.copy && !has_reductions(problem);
     const NoCopyProblem copies = single ? without_copies(problem) : NoCopyProblem{};
     const Problem& posed = single ? copies.problem : problem;
     PlannerContext context;
-    context.stop = stop_.within(seconds);
+    context.stop = stop.within(stop.seconds_left() * attempt.share);
     context.progress = progress_;
     context.rng = Rng(request_.options.seed);
     context.bound = bound_;
-    context.bound_chunked = chunked_bound(problem, chunks);
-    if (best_ && best_chunks_ == chunks && !single) context.incumbent = &best_->sends;
+    context.bound_chunked = chunked;
+    if (best.plan && best.chunks == attempt.chunks && !single)
+      context.incumbent = &best.plan->sends;
     PlanOptions options = request_.options;
-    options.quick = quick;
-    PlannerOutcome outcome = planner.plan(posed, options, context);
-    if (!outcome.message.empty()) note(planner.name, outcome.message);
+    options.quick = attempt.quick;
+    options.threads = request_.planner.empty() ? 1 : options.threads;
+    PlannerOutcome outcome = attempt.planner->plan(posed, options, context);
+    Candidate result;
+    if (!outcome.message.empty()) result.notes.push_back(name + ": " + outcome.message);
     if (outcome.epoch && outcome.epoch->epochs > 0 && outcome.epoch->proven_epochs > 0)
-      proven_[chunks] = *outcome.epoch;
-    // A slice of the time that ran out counts as the limit: more time may give a better plan.
-    if (limit_ == Limit::none) limit_ = outcome.termination.limit;
-    if (!outcome.has_plan()) return;
+      result.proven = outcome.epoch;
+    result.limit = outcome.termination.limit;
+    if (!outcome.has_plan()) return result;
     if (!request_.options.store && !has_reductions(problem)) {
       std::optional<Schedule> rigid = without_waiting(posed, outcome.sends);
       if (!rigid) {
-        note(planner.name,
-             "a chunk would have to leave a node twice at once: no plan that stores nothing");
-        return;
+        result.notes.push_back(name +
+                               ": a chunk would have to leave a node twice at once: no plan "
+                               "that stores nothing");
+        return result;
       }
       outcome.sends = std::move(*rigid);
     }
     Timed timed = time(posed, std::move(outcome.sends));
     if (single) {
-      // The length stays that of the plan without copies; on the way one destination's copy may serve another earlier.
+      // The length stays that of the plan without copies; on the way one destination's copy may
+      // serve another earlier.
       timed.sends = copies.translate(std::move(timed.sends));
       timed.job_finish = finish_times(problem, timed.sends);
       if (!keeps_buffers(problem, timed.sends)) {
-        note(planner.name, "without copies a transit buffer would overflow");
-        return;
+        result.notes.push_back(name + ": without copies a transit buffer would overflow");
+        return result;
       }
     }
-    offer(planner.name, problem, std::move(timed), outcome);
+    if (timed.length >= best.length) return result;
+    Candidate offered = offer(name, problem, std::move(timed), outcome, chunked);
+    result.plan = std::move(offered.plan);
+    result.length = offered.length;
+    result.notes.insert(result.notes.end(), offered.notes.begin(), offered.notes.end());
+    return result;
   }
-
-  struct Timed {
-    Schedule sends;
-    std::vector<Time> job_finish;
-    Time length;  ///< by which plans are compared
-  };
 
   /// Re-timed; or, when chunks must not wait, as planned.
   Timed time(const Problem& posed, Schedule sends) const {
@@ -210,44 +284,90 @@ class Portfolio {
     return {std::move(sends), std::move(finish), length};
   }
 
-  void offer(std::string_view planner, const Problem& problem, Timed timed,
-             const PlannerOutcome& outcome) {
-    if (best_ && timed.length >= best_length_) return;
+  /// A judged plan of the sends.
+  Candidate offer(std::string_view planner, const Problem& problem, Timed timed,
+                  const PlannerOutcome& outcome, const Bound& chunked) const {
+    Candidate result;
     Plan plan;
     plan.problem = problem;
     plan.sends = std::move(timed.sends);
     sort_sends(problem.topology, plan.sends);
-    Result& result = plan.result;
-    result.job_finish = std::move(timed.job_finish);
-    result.transfer_time = *std::max_element(result.job_finish.begin(), result.job_finish.end());
-    result.planner = planner;
-    result.termination = outcome.termination;
-    if (outcome.epoch && outcome.epoch->epochs > 0) result.epoch = outcome.epoch;
+    Result& record = plan.result;
+    record.job_finish = std::move(timed.job_finish);
+    record.transfer_time = *std::max_element(record.job_finish.begin(), record.job_finish.end());
+    record.planner = planner;
+    record.termination = outcome.termination;
+    if (outcome.epoch && outcome.epoch->epochs > 0) record.epoch = outcome.epoch;
     if (!problem.chunks.empty()) {
-      result.bound = bound_;
-      result.bound_chunked = chunked_bound(problem, current_chunks(problem));
+      record.bound = bound_;
+      record.bound_chunked = chunked;
     }
     if (const std::optional<std::string> objection = judge_(plan)) {
       // Told not to store, halves of an AllReduce are joined without regard to transit buffers;
       // anything else is a bug.
-      note(planner, (has_buffer_limits(problem.topology) ? "no plan that keeps the limits: "
-                                                         : "invalid plan: ") +
-                        *objection);
-      return;
+      result.notes.push_back(std::string(planner) +
+                             (has_buffer_limits(problem.topology)
+                                  ? ": no plan that keeps the limits: "
+                                  : ": invalid plan: ") +
+                             *objection);
+      return result;
     }
-    best_ = std::move(plan);
-    best_length_ = timed.length;
-    best_chunks_ = current_chunks(problem);
-    if (progress_ != nullptr)
-      progress_->report({std::string(planner), best_->result.transfer_time, bound_.value});
+    result.plan = std::move(plan);
+    result.length = timed.length;
+    return result;
   }
 
-  /// The chunk count by which chunked bounds are remembered.
-  int current_chunks(const Problem& problem) const {
-    for (std::size_t i = 0; i < problem.jobs.size(); ++i) {
-      if (request_.jobs[i].auto_chunks) return problem.jobs[i].chunks;
+  // --- Stages ---
+
+  /// Keeps the plan if it is the best so far.
+  void take(Candidate candidate, int chunks) {
+    for (std::string& note : candidate.notes) {
+      // The same reason on several chunk counts is said once.
+      if (std::find(messages_.begin(), messages_.end(), note) == messages_.end())
+        messages_.push_back(std::move(note));
     }
-    return 1;
+    if (candidate.proven) proven_[chunks] = *candidate.proven;
+    // A slice of the time that ran out counts as the limit: more time may give a better plan.
+    if (limit_ == Limit::none) limit_ = candidate.limit;
+    if (!candidate.plan || candidate.length >= best_.length) return;
+    best_.length = candidate.length;
+    best_.chunks = chunks;
+    best_.plan = std::make_shared<const Plan>(std::move(*candidate.plan));
+    if (progress_ != nullptr) {
+      const Result& result = best_.plan->result;
+      progress_->report({result.planner, result.transfer_time, bound_.value});
+    }
+  }
+
+  /// Runs the attempts until one gives a plan that is good enough or, where `all`, optimal.
+  void stage(const std::vector<Attempt>& attempts, bool all = false) {
+    const auto over = [&] {
+      return all ? best_.plan && (best_.length == bound_.value || time_is_up()) : done();
+    };
+    if (over()) return;
+    const Incumbent before = best_;
+    in_order(
+        attempts.size(), request_.options.threads, stop_,
+        [&](std::size_t i, const StopCondition& stop) {
+          const Attempt& attempt = attempts[i];
+          if (cost(attempt) > stop.seconds_left()) {
+            Candidate none;
+            none.limit = Limit::time;
+            return none;
+          }
+          const auto start = std::chrono::steady_clock::now();
+          Candidate candidate = try_out(attempt, before, stop);
+          if (attempt.quick || attempt.planner->baseline) {
+            remember_pace(
+                attempt,
+                std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+          }
+          return candidate;
+        },
+        [&](std::size_t i, Candidate candidate) {
+          take(std::move(candidate), attempts[i].chunks);
+          return !over();
+        });
   }
 
   void only(const PlannerRow& planner) {
@@ -255,83 +375,75 @@ class Portfolio {
     for (std::size_t i = 0; i < counts.size(); ++i) {
       if (i > 0 && (good_enough() || time_is_up())) break;
       // A count that cannot reach the target is worth a plan, not all the time.
-      const bool last =
-          i + 1 == counts.size() || can_reach_target(with_chunks(counts[i]), counts[i]);
-      const Time before = best_ ? best_->result.transfer_time : Time::max();
-      attempt(planner, counts[i], stop_.seconds_left() * (last ? 1.0 : 0.3), false);
-      if (planner.baseline && i > 3 && best_ && best_->result.transfer_time == before) break;
+      const bool last = i + 1 == counts.size() || can_reach_target(counts[i]);
+      const Time before = best_.length;
+      const Attempt attempt{&planner, counts[i], last ? 1.0 : 0.3, false};
+      take(try_out(attempt, best_, stop_), counts[i]);
+      if (planner.baseline && i > 3 && best_.plan && best_.length == before) break;
     }
   }
 
   void everything() {
     const std::vector<int> counts = chunk_counts(kMostChunks);
-    if (request_.options.store) baselines(counts);  // they do not know how not to store
     searches(counts, true);
+    if (request_.options.store) baselines(counts);  // they do not know how not to store
     searches(counts, false);
     exact_planners(counts);
   }
 
-  /// Enough is known, or no time is left (the first plan is worth passing the limit by a little).
-  bool done() const { return best_ && (good_enough() || time_is_up()); }
-
   void baselines(const std::vector<int>& counts) {
     constexpr int kMostForBaselines = 16;
-    for (const PlannerRow& planner : planners()) {
-      if (!planner.baseline || (!request_.options.copy && planner.name == "ring")) continue;
-      for (const int count : counts) {
-        if (done() || count > kMostForBaselines) break;
-        attempt(planner, count, stop_.seconds_left() / 4, true);
+    std::vector<Attempt> attempts;
+    for (const int count : counts) {
+      if (count > kMostForBaselines) break;
+      for (const PlannerRow& planner : planners()) {
+        if (!planner.baseline || (!request_.options.copy && planner.name == "ring")) continue;
+        attempts.push_back({&planner, count, 0.25, true});
       }
     }
+    stage(attempts, true);
   }
 
   /// Quick passes on every count; deep ones where the target can be met.
   void searches(const std::vector<int>& counts, bool quick) {
+    std::vector<Attempt> attempts;
     for (const int count : counts) {
-      if (done()) return;
-      const bool hopeless = counts.size() > 1 && count != best_chunks_ &&
-                            !can_reach_target(with_chunks(count), count);
+      const bool hopeless = counts.size() > 1 && count != best_.chunks && !can_reach_target(count);
       if (!quick && hopeless) continue;
-      attempt(find_planner("search"), count, stop_.seconds_left() / 3, quick);
+      attempts.push_back({&find_planner("search"), count, 1.0 / 3, quick});
     }
+    stage(attempts);
   }
 
   /// On the best count so far and on the smallest that can reach the target: few chunks make small
   /// models.
   void exact_planners(const std::vector<int>& counts) {
     std::vector<int> tried;
-    const auto reaching = std::find_if(counts.begin(), counts.end(), [&](int count) {
-      return can_reach_target(with_chunks(count), count);
-    });
+    const auto reaching = std::find_if(counts.begin(), counts.end(),
+                                       [&](int count) { return can_reach_target(count); });
     if (reaching != counts.end()) tried.push_back(*reaching);
-    const int best = best_ ? best_chunks_ : counts.front();
+    const int best = best_.plan ? best_.chunks : counts.front();
     if (tried.empty() || tried.front() != best) tried.push_back(best);
-    std::vector<std::pair<int, const PlannerRow*>> attempts;
+    std::vector<Attempt> attempts;
     for (const int count : tried) {
       for (const PlannerRow& planner : planners()) {
-        if (planner.exact) attempts.emplace_back(count, &planner);
+        if (planner.exact) attempts.push_back({&planner, count, 0.5, false});
       }
     }
     for (std::size_t i = 0; i < attempts.size(); ++i) {
-      if (done()) return;
-      const double share = i + 1 == attempts.size() ? 1.0 : 0.5;
-      attempt(*attempts[i].second, attempts[i].first, stop_.seconds_left() * share, false);
+      if (i + 1 == attempts.size()) attempts[i].share = 1;
+      stage({attempts[i]});
     }
   }
 
-  /// Remembers why a planner has no plan; the same reason on several chunk counts is said once.
-  void note(std::string_view planner, const std::string& message) {
-    std::string text = std::string(planner) + ": " + message;
-    if (std::find(messages_.begin(), messages_.end(), text) == messages_.end())
-      messages_.push_back(std::move(text));
-  }
+  // --- The outcome ---
 
   [[noreturn]] void refuse() const {
     std::string reasons;
     for (const std::string& message : messages_) reasons += (reasons.empty() ? "" : "; ") + message;
     if (reasons.find("invalid plan") != std::string::npos)
       throw Error(ErrorCode::internal, reasons);
-    const Limit limit = stop_.reached();
+    const Limit limit = stop_.reached() != Limit::none ? stop_.reached() : limit_;
     if (limit != Limit::none) {
       throw Error(ErrorCode::unsolved, "no plan before the " + std::string(to_string(limit)) +
                                            " limit: raise it" +
@@ -341,7 +453,8 @@ class Portfolio {
   }
 
   Plan complete() {
-    Result& result = best_->result;
+    Plan plan = *best_.plan;
+    Result& result = plan.result;
     // Of the chunks as they are only when they were asked for; else another count may be better.
     const bool optimal = (result.bound && result.transfer_time == result.bound->value) ||
                          (!adjustable() && result.bound_chunked &&
@@ -350,7 +463,7 @@ class Portfolio {
     result.termination = {optimal ? Termination::Reason::optimal : Termination::Reason::feasible,
                           optimal || good_enough() ? Limit::none : limit};
     // Of a plan from elsewhere: what an epoch planner knows about the same chunks.
-    const auto proven = proven_.find(best_chunks_);
+    const auto proven = proven_.find(best_.chunks);
     if (!result.epoch && proven != proven_.end()) result.epoch = proven->second;
     result.seed = request_.options.seed;
     result.version = kVersion;
@@ -358,15 +471,15 @@ class Portfolio {
     result.options.emplace_back("chunks", adjustable() ? "auto" : "given");
     result.options.emplace_back("planner", request_.planner.empty() ? "auto" : request_.planner);
     result.options.emplace_back("copy", request_.options.copy ? "true" : "false");
-    if (best_length_ != result.transfer_time) {
-      result.options.emplace_back("time_without_copies", to_string(best_length_));
+    if (best_.length != result.transfer_time) {
+      result.options.emplace_back("time_without_copies", to_string(best_.length));
     }
     result.options.emplace_back("store", request_.options.store ? "true" : "false");
     result.solver_time_s =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - started_).count();
     result.core_seconds = cpu_seconds() - cpu_started_;
     result.peak_rss_bytes = peak_resident_bytes();
-    return std::move(*best_);
+    return plan;
   }
 
   PortfolioRequest request_;
@@ -375,11 +488,15 @@ class Portfolio {
   const Judge& judge_;
   std::chrono::steady_clock::time_point started_;
   double cpu_started_ = 0;
+
+  std::int64_t deliveries_ = 0;  ///< with one chunk a block
   Bound bound_;
-  std::vector<std::pair<int, Bound>> chunked_;
-  std::optional<Plan> best_;
-  Time best_length_;
-  int best_chunks_ = 0;
+  std::mutex problems_mutex_, bounds_mutex_, pace_mutex_;
+  std::map<int, std::weak_ptr<const Problem>> problems_;  ///< by chunk count
+  std::map<int, Bound> chunked_;                          ///< by chunk count
+  std::map<std::string_view, double> pace_;               ///< seconds a delivery, by planner
+
+  Incumbent best_;
   Limit limit_ = Limit::none;          ///< that a planner met
   std::map<int, EpochRecord> proven_;  ///< by chunk count
   std::vector<std::string> messages_;
