@@ -2,6 +2,9 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+#include <thread>
+
 #include "stellwerk/base/error.hpp"
 #include "tool/parse.hpp"
 
@@ -62,7 +65,9 @@ void declare(Arguments& arguments, PlannerOptions& options) {
       options.gap);
   arguments.value({"--seed", "N", "start of the random sequence (default 1)", "--seed 7"},
                   options.seed);
-  arguments.value({"--threads", "N", "threads to use (default 1)", "--threads 2"}, options.threads);
+  arguments.value(
+      {"--threads", "N", "threads to use (default: all cores; 1 with --planner)", "--threads 2"},
+      options.threads);
   arguments.value(
       {"--epoch", "E",
        "epoch of milp, lp, rounds: fastest, slowest (link), a multiple of the fastest, or a "
@@ -95,6 +100,9 @@ PlanOptions plan_options(const PlannerOptions& options) {
   if (options.gap) result.gap = parse_ratio("--gap", *options.gap);
   if (options.seed)
     result.seed = static_cast<std::uint64_t>(parse_integer("--seed", *options.seed, 0));
+  if (!options.planner) {
+    result.threads = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+  }
   if (options.threads)
     result.threads = static_cast<int>(parse_integer("--threads", *options.threads, 1, 1024));
   if (options.epoch) result.epoch = parse_epoch(*options.epoch);

@@ -14,13 +14,14 @@
 #include "stellwerk/base/error.hpp"
 #include "stellwerk/io/load.hpp"
 #include "stellwerk/io/topology_file.hpp"
+#include "tests/support/paths.hpp"
 
 namespace stellwerk {
 namespace {
 
 TEST(Catalogue, EqualsTheReferenceTopologies) {
   const std::filesystem::path folder =
-      std::filesystem::path(STELLWERK_SOURCE_DIR) / "../shared/reference/topologies";
+      std::filesystem::path(testing::kSourceDir) / "../shared/reference/topologies";
   if (!std::filesystem::is_directory(folder)) GTEST_SKIP() << "SKIPPED: no ../shared here";
   for (const std::string name :
        {"dgx1", "ndv2-1", "ndv2-2", "ndv2-2-as-published", "ndv2-4", "dgx2-2"}) {

@@ -234,7 +234,7 @@ TEST_F(Cli, CtrlCKeepsTheBestPlanSoFar) {
 
 TEST_F(Cli, ATimeLimitKeepsTheBestPlanSoFar) {
   const Outcome outcome =
-      box.run("plan -t ndv2:2 -c alltoall -s 64KB --gap 0 --time-limit 1s -o plan.json");
+      box.run("plan -t dgx1 -c alltoall -s 200KB --gap 0 --time-limit 1s -o plan.json");
   EXPECT_EQ(outcome.status, 0) << outcome.err;
   EXPECT_THAT(outcome.out, HasSubstr("stopped by           the time limit"));
   EXPECT_EQ(box.run("verify plan.json").status, 0);

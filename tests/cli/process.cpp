@@ -10,6 +10,8 @@
 #include <sstream>
 #include <stdexcept>
 
+#include "tests/support/paths.hpp"
+
 namespace stellwerk::tests {
 namespace {
 
@@ -56,7 +58,7 @@ std::vector<std::string> Sandbox::files() const {
 
 pid_t Sandbox::start(const std::vector<std::string>& arguments) const {
   std::vector<std::string> words = arguments;
-  words.insert(words.begin(), STELLWERK_TOOL);
+  words.insert(words.begin(), testing::kToolPath);
   std::vector<char*> argv;
   for (std::string& word : words) argv.push_back(word.data());
   argv.push_back(nullptr);
