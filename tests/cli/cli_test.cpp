@@ -218,7 +218,7 @@ TEST_F(Cli, SameInputSameBytes) {
 TEST_F(Cli, CtrlCKeepsTheBestPlanSoFar) {
   const auto begin = std::chrono::steady_clock::now();
   const pid_t process =
-      box.start(split("plan -t ndv2:2 -c alltoall -s 64KB --gap 0 --time-limit 120s -o plan.json"));
+      box.start(split("plan -t dgx1 -c alltoall -s 200KB --gap 0 --time-limit 120s -o plan.json"));
   std::this_thread::sleep_for(std::chrono::seconds(4));
   ASSERT_EQ(kill(process, SIGINT), 0);
   const Outcome outcome = box.wait(process);
