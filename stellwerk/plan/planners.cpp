@@ -3,6 +3,7 @@
 
 #include "stellwerk/base/error.hpp"
 #include "stellwerk/plan/direct.hpp"
+#include "stellwerk/plan/greedy.hpp"
 #include "stellwerk/plan/lp_planner.hpp"
 #include "stellwerk/plan/milp.hpp"
 #include "stellwerk/plan/planner.hpp"
@@ -17,6 +18,8 @@ constexpr std::array kPlanners = {
     PlannerRow{"direct", "every chunk straight to its destinations, as in pairwise exchange", true,
                true, false, true, plan_direct},
     PlannerRow{"ring", "NCCL-like ring over the ranks", true, true, false, true, plan_ring},
+    PlannerRow{"greedy", "idle links choose the rarest wanted chunk, for copies at any size", true,
+               true, false, false, plan_greedy},
     PlannerRow{"search", "multicast trees inserted one by one, then ruin and recreate", true, true,
                false, false, plan_search},
     PlannerRow{"lp", "time-expanded linear program, for demands without useful copies", false,
