@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "stellwerk/check/prune.hpp"
+#include "stellwerk/check/simulate.hpp"
 #include "stellwerk/plan/greedy_run.hpp"
 #include "stellwerk/plan/list_schedule.hpp"
 #include "stellwerk/plan/passing.hpp"
@@ -30,6 +31,7 @@ constexpr double kMostBits = 1.6e10;             // of one matrix: 2 GB
 constexpr std::int64_t kDeliveries = 2'000'000;  // of all runs together, about
 constexpr std::size_t kMostForPasses = 100'000;  // sends
 constexpr std::size_t kMostForPolish = 20'000;
+constexpr std::size_t kMostForRetiming = 5'000;
 
 /// The styles of one sweep, the most promising first.
 std::vector<GreedyStyle> styles(const GreedyInput& input, bool large) {
@@ -122,9 +124,10 @@ class Greedy {
     context_.report("greedy, " + std::to_string(problem_.chunks.size()) + " chunks", best_finish_);
   }
 
+  /// Passes, as long as there is something to gain; re-timing, as long as it costs little.
   void improve() {
-    if (best_finish_ <= target_ || has_buffer_limits(problem_.topology)) return;
-    if (best_.size() <= kMostForPasses) {
+    if (best_finish_ > target_ && best_.size() <= kMostForPasses &&
+        !has_buffer_limits(problem_.topology)) {
       const ListSchedule list(problem_.topology, best_, find_waits(problem_, best_), readiness());
       std::vector<std::int64_t> key;
       for (const Send& send : best_) key.push_back(send.start.ps);
@@ -136,8 +139,11 @@ class Greedy {
         best_ = with_times(std::move(best_), result);
       }
     }
-    if (best_finish_ > target_ && best_.size() <= kMostForPolish)
+    if (best_finish_ > target_ && best_.size() <= kMostForPolish) {
       best_ = polish(problem_, best_, context_.stop);
+    } else if (best_.size() <= kMostForRetiming) {
+      best_ = simulate(problem_, best_).sends;
+    }
   }
 
   std::vector<Time> readiness() const {
