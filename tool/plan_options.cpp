@@ -20,7 +20,12 @@ EpochChoice parse_epoch(const std::string& text) {
   } else if (text == "slowest") {
     choice.kind = EpochChoice::Kind::slowest;
   } else if (text.ends_with("x")) {
-    const Factor factor = parse_factor("--epoch", "x" + text.substr(0, text.size() - 1));
+    Factor factor;
+    try {
+      factor = parse_factor("--epoch", "x" + text.substr(0, text.size() - 1));
+    } catch (const Error&) {
+      refuse("--epoch: '" + text + "' is no multiple: write a positive number and x, as in 2x");
+    }
     choice.kind = EpochChoice::Kind::multiple;
     choice.multiple =
         static_cast<double>(factor.numerator) / static_cast<double>(factor.denominator);

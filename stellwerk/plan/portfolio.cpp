@@ -14,6 +14,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <limits>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -37,6 +38,10 @@ namespace {
 /// count.
 constexpr std::int64_t kMostDeliveries = 400'000;
 constexpr int kMostChunks = 64;
+/// Problems larger than this are planned by representatives or not at all: their chunks alone would fill the memory.
+constexpr std::int64_t kMostDeliveriesInFull = 20'000'000;
+/// Above this, bounds are asked of the representatives where there are some.
+constexpr std::int64_t kMostDeliveriesForBounds = 20'000;
 
 /// When each job's last demand is met by sends as they are: a copy counts when it first arrives, a sum is complete with the
 /// last arrival.
@@ -67,6 +72,33 @@ std::vector<Time> finish_times(const Problem& problem, const Schedule& sends) {
     job = std::max(job, time);
   }
   return finish;
+}
+
+/// How many times some rank wants some block, and some rank has something to add to one.
+std::int64_t count_deliveries(const std::vector<Job>& jobs) {
+  std::int64_t total = 0;
+  for (const Job& job : jobs) {
+    const auto ranks = static_cast<std::int64_t>(job.ranks.size());
+    switch (job.collective) {
+      case Collective::allgather:
+      case Collective::alltoall:
+      case Collective::alltoallv:
+      case Collective::reducescatter:
+        total += ranks * (ranks - 1);
+        break;
+      case Collective::allreduce:
+        total += 2 * ranks * (ranks - 1);
+        break;
+      case Collective::custom:
+        for (const CustomChunk& chunk : job.custom) {
+          total += static_cast<std::int64_t>(chunk.destinations.size() + chunk.contributors.size());
+        }
+        break;
+      default:
+        total += ranks - 1;
+    }
+  }
+  return total;
 }
 
 /// A planner on a chunk count.
@@ -109,29 +141,54 @@ class Portfolio {
   Plan run() {
     started_ = std::chrono::steady_clock::now();
     cpu_started_ = cpu_seconds();
-    const std::shared_ptr<const Problem> coarse = problem(1);
+    check_jobs(request_.topology, request_.jobs, std::numeric_limits<std::int32_t>::max());
+    deliveries_ = count_deliveries(request_.jobs);
+    const PlannerRow* named = request_.planner.empty() ? nullptr : &find_planner(request_.planner);
+    if (named == nullptr || named->compressed) look_for_symmetry();
+    if (deliveries_ > kMostDeliveriesInFull && symmetry_.trivial()) {
+      throw Error(ErrorCode::unsolved, "no symmetry was found, and " + std::to_string(deliveries_) +
+                                           " deliveries are too many to plan one by one (at most " +
+                                           std::to_string(kMostDeliveriesInFull) +
+                                           "): take fewer ranks");
+    }
+    const std::shared_ptr<const Problem> coarse = problem(1, large());
     if (coarse->chunks.empty()) {
       take(offer("none", *coarse, time(*coarse, {}), {}, {}), 1);
       return complete();
     }
-    for (const Chunk& chunk : coarse->chunks) {
-      deliveries_ +=
-          static_cast<std::int64_t>(chunk.destinations.size() + chunk.contributors.size());
-    }
     // Where buffers are small, only small chunks may get through.
     const bool buffers = has_buffer_limits(request_.topology);
-    require_reachable(buffers ? *problem(chunk_counts(kMostChunks).back()) : *coarse);
+    require_reachable(buffers ? *problem(chunk_counts(kMostChunks).back(), false) : *coarse);
     bound_ = lower_bound(*coarse, stop_);
-    if (request_.planner.empty()) {
+    if (named == nullptr) {
       everything();
     } else {
-      only(find_planner(request_.planner));
+      only(*named);
     }
     if (!best_.plan) refuse();
     return complete();
   }
 
  private:
+  // --- Symmetry ---
+
+  /// Only what is planned in full needs no group; buffers, and plans that must not copy or not store,
+  /// are not for representatives.
+  void look_for_symmetry() {
+    const bool possible =
+        request_.options.copy && request_.options.store && !has_buffer_limits(request_.topology);
+    if (!possible) return;
+    symmetry_ = find_symmetry(request_.topology, request_.jobs, request_.relays,
+                              stop_.within(stop_.seconds_left() / 2));
+    if (symmetry_.trivial()) return;
+    order_ = find_orbits(request_.topology, symmetry_, request_.jobs.front().ranks).order;
+  }
+
+  /// Is the attempt at representatives?
+  bool compressed(const Attempt& attempt) const {
+    return attempt.planner->compressed && !symmetry_.trivial();
+  }
+
   // --- Chunk counts ---
 
   bool adjustable() const {
@@ -140,26 +197,29 @@ class Portfolio {
   }
 
   /// Shared while anybody uses it: large problems are not kept for later.
-  std::shared_ptr<const Problem> problem(int chunks) {
+  std::shared_ptr<const Problem> problem(int chunks, bool by_representatives) {
     const std::lock_guard lock(problems_mutex_);
-    std::weak_ptr<const Problem>& known = problems_[chunks];
+    std::weak_ptr<const Problem>& known = problems_[{chunks, by_representatives}];
     if (const std::shared_ptr<const Problem> alive = known.lock()) return alive;
     std::vector<Job> jobs = request_.jobs;
     for (Job& job : jobs) {
       if (job.auto_chunks) job.chunks = chunks;
     }
     auto made = std::make_shared<const Problem>(
-        make_problem(request_.topology, std::move(jobs), request_.relays));
+        by_representatives ? make_compressed_problem(request_.topology, std::move(jobs),
+                                                     request_.relays, symmetry_)
+                           : make_problem(request_.topology, std::move(jobs), request_.relays));
     known = made;
     return made;
   }
 
   /// 1, 2, 4, ... as far as the plan does not become too large; 1 alone when the counts are given.
-  std::vector<int> chunk_counts(int most) const {
+  std::vector<int> chunk_counts(int most, bool by_representatives = false) const {
     if (!adjustable()) return {1};
+    const std::int64_t deliveries = by_representatives ? deliveries_ / order_ : deliveries_;
     std::vector<int> counts;
     for (int count = 1; count <= most; count *= 2) {
-      if (count == 1 || deliveries_ * count <= kMostDeliveries) counts.push_back(count);
+      if (count == 1 || deliveries * count <= kMostDeliveries) counts.push_back(count);
     }
     return counts;
   }
@@ -171,8 +231,11 @@ class Portfolio {
     return chunked_.emplace(chunks, lower_bound_chunked(problem, bound_, stop_)).first->second;
   }
   bool can_reach_target(int chunks) {
-    return within_target(chunked_bound(*problem(chunks), chunks).value);
+    return within_target(chunked_bound(*problem(chunks, large()), chunks).value);
   }
+
+  /// Are bounds asked of the representatives? They can say less, but it takes less time.
+  bool large() const { return !symmetry_.trivial() && deliveries_ > kMostDeliveriesForBounds; }
 
   // --- How good, how long ---
 
@@ -191,20 +254,23 @@ class Portfolio {
     const std::lock_guard lock(pace_mutex_);
     const auto known = pace_.find(attempt.planner->name);
     const double pace = known == pace_.end() ? kSecondsPerDelivery : known->second;
-    return pace * static_cast<double>(deliveries_) * attempt.chunks;
+    return pace * size(attempt);
   }
   void remember_pace(const Attempt& attempt, double seconds) {
     const std::lock_guard lock(pace_mutex_);
     double& pace = pace_.try_emplace(attempt.planner->name, 0).first->second;
-    const double size = static_cast<double>(deliveries_) * attempt.chunks;
-    pace = std::max(pace, seconds / std::max(size, 1000.0));
+    pace = std::max(pace, seconds / std::max(size(attempt), 1000.0));
+  }
+  /// Deliveries to be planned.
+  double size(const Attempt& attempt) const {
+    return static_cast<double>(deliveries_ / (compressed(attempt) ? order_ : 1)) * attempt.chunks;
   }
 
   // --- One attempt (on any thread; `best` is the incumbent from before the stage) ---
 
   Candidate try_out(const Attempt& attempt, const Incumbent& best, const StopCondition& stop) {
     Candidate none;
-    const std::shared_ptr<const Problem> whole = problem(attempt.chunks);
+    const std::shared_ptr<const Problem> whole = problem(attempt.chunks, compressed(attempt));
     const Problem& problem = *whole;
     const Bound chunked = chunked_bound(problem, attempt.chunks);
     if (chunked.value >= best.length && attempt.chunks != best.chunks) return none;
@@ -231,7 +297,8 @@ class Portfolio {
     context.rng = Rng(request_.options.seed);
     context.bound = bound_;
     context.bound_chunked = chunked;
-    if (best.plan && best.chunks == attempt.chunks && !single)
+    if (best.plan && best.chunks == attempt.chunks && !single &&
+        best.plan->problem.symmetry == problem.symmetry)
       context.incumbent = &best.plan->sends;
     PlanOptions options = request_.options;
     options.quick = attempt.quick;
@@ -272,9 +339,9 @@ class Portfolio {
     return result;
   }
 
-  /// Re-timed; or, when chunks must not wait, as planned.
+  /// Re-timed; or, when chunks must not wait or stand for others, as planned.
   Timed time(const Problem& posed, Schedule sends) const {
-    if (request_.options.store) {
+    if (request_.options.store && posed.symmetry.trivial()) {
       Simulation simulation = simulate(posed, sends);
       return {std::move(simulation.sends), std::move(simulation.job_finish),
               simulation.transfer_time};
@@ -371,7 +438,8 @@ class Portfolio {
   }
 
   void only(const PlannerRow& planner) {
-    const std::vector<int> counts = chunk_counts(planner.exact ? 8 : kMostChunks);
+    const std::vector<int> counts =
+        chunk_counts(planner.exact ? 8 : kMostChunks, planner.compressed && !symmetry_.trivial());
     for (std::size_t i = 0; i < counts.size(); ++i) {
       if (i > 0 && (good_enough() || time_is_up())) break;
       // A count that cannot reach the target is worth a plan, not all the time.
@@ -384,11 +452,27 @@ class Portfolio {
   }
 
   void everything() {
+    representatives(true);
+    representatives(false);
+    if (deliveries_ > kMostDeliveriesInFull) return;
     const std::vector<int> counts = chunk_counts(kMostChunks);
     searches(counts, true);
     if (request_.options.store) baselines(counts);  // they do not know how not to store
     searches(counts, false);
     exact_planners(counts);
+  }
+
+  /// Planners that work on representatives; at first quickly.
+  void representatives(bool quick) {
+    if (symmetry_.trivial()) return;
+    std::vector<Attempt> attempts;
+    for (const int count : chunk_counts(kMostChunks, true)) {
+      if (!quick && !can_reach_target(count)) continue;
+      for (const PlannerRow& planner : planners()) {
+        if (planner.compressed) attempts.push_back({&planner, count, quick ? 0.5 : 0.2, quick});
+      }
+    }
+    stage(attempts);
   }
 
   void baselines(const std::vector<int>& counts) {
@@ -490,11 +574,14 @@ class Portfolio {
   double cpu_started_ = 0;
 
   std::int64_t deliveries_ = 0;  ///< with one chunk a block
+  Symmetry symmetry_;            ///< trivial: none to be used
+  std::int64_t order_ = 1;       ///< of the group
   Bound bound_;
   std::mutex problems_mutex_, bounds_mutex_, pace_mutex_;
-  std::map<int, std::weak_ptr<const Problem>> problems_;  ///< by chunk count
-  std::map<int, Bound> chunked_;                          ///< by chunk count
-  std::map<std::string_view, double> pace_;               ///< seconds a delivery, by planner
+  std::map<std::pair<int, bool>, std::weak_ptr<const Problem>>
+      problems_;                             ///< by chunk count; of representatives or in full
+  std::map<int, Bound> chunked_;             ///< by chunk count
+  std::map<std::string_view, double> pace_;  ///< seconds a delivery, by planner
 
   Incumbent best_;
   Limit limit_ = Limit::none;          ///< that a planner met

@@ -154,6 +154,8 @@ TEST(BrokenInput, CommandLines) {
       {"", "plan -t pair.json -c allgather -s 1K --epoch 1", 2,
        "--epoch: '1' is not a duration: write a number and a unit, one of ps, ns, us, ms, s, as in "
        "0.7us"},
+      {"", "plan -t pair.json -c allgather -s 1K --epoch 0x", 2,
+       "--epoch: '0x' is no multiple: write a positive number and x, as in 2x"},
       {"", "plan -t pair.json -c allgather -s 1K --planner rings", 2,
        "'rings' is not a planner: choose one of " + planner_names()},
       {"", "plan -t pair.json -c allgather -s 1K --objective speed", 2,
