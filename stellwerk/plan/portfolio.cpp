@@ -25,6 +25,7 @@
 #include "stellwerk/base/version.hpp"
 #include "stellwerk/bound/bound.hpp"
 #include "stellwerk/check/simulate.hpp"
+#include "stellwerk/graph/problem_symmetry.hpp"
 #include "stellwerk/plan/no_copy.hpp"
 #include "stellwerk/plan/no_wait.hpp"
 #include "stellwerk/plan/passing.hpp"
