@@ -25,7 +25,7 @@ namespace stellwerk {
 template <class Work, class Take>
 void in_order(std::size_t count, int threads, const StopCondition& stop, const Work& work,
               const Take& take) {
-  using Result = std::invoke_result_t<Work, std::size_t, const StopCondition&>;
+  using Value = std::invoke_result_t<Work, std::size_t, const StopCondition&>;
   if (threads <= 1 || count <= 1) {
     for (std::size_t i = 0; i < count; ++i) {
       if (!take(i, work(i, stop))) return;
@@ -35,7 +35,7 @@ void in_order(std::size_t count, int threads, const StopCondition& stop, const W
 
   std::atomic<bool> cancelled{false};
   const StopCondition cancellable = stop.cancelled_by(cancelled);
-  std::vector<std::optional<Result>> results(count);
+  std::vector<std::optional<Value>> results(count);
   std::vector<std::exception_ptr> errors(count);
   std::mutex mutex;
   std::condition_variable changed;
@@ -51,7 +51,7 @@ void in_order(std::size_t count, int threads, const StopCondition& stop, const W
       if (cancelled || next == count) return;
       const std::size_t i = next++;
       lock.unlock();
-      std::optional<Result> result;
+      std::optional<Value> result;
       std::exception_ptr error;
       try {
         result.emplace(work(i, cancellable));
@@ -81,7 +81,7 @@ void in_order(std::size_t count, int threads, const StopCondition& stop, const W
       std::unique_lock lock(mutex);
       changed.wait(lock, [&] { return results[taken] || errors[taken]; });
       if (errors[taken]) std::rethrow_exception(errors[taken]);
-      Result result = std::move(*results[taken]);
+      Value result = std::move(*results[taken]);
       results[taken].reset();
       const std::size_t i = taken;
       lock.unlock();

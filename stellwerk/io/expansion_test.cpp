@@ -1,4 +1,4 @@
-#include "stellwerk/io/expansion.hpp"
+#include "stellwerk/core/expansion.hpp"
 
 #include <gtest/gtest.h>
 

@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "stellwerk/base/error.hpp"
+#include "stellwerk/core/expansion.hpp"
 #include "stellwerk/core/metrics.hpp"
-#include "stellwerk/io/expansion.hpp"
 #include "stellwerk/io/file.hpp"
 #include "stellwerk/io/parts.hpp"
 #include "stellwerk/io/text.hpp"

@@ -25,6 +25,7 @@
 #include "stellwerk/base/version.hpp"
 #include "stellwerk/bound/bound.hpp"
 #include "stellwerk/check/simulate.hpp"
+#include "stellwerk/core/expansion.hpp"
 #include "stellwerk/graph/problem_symmetry.hpp"
 #include "stellwerk/plan/no_copy.hpp"
 #include "stellwerk/plan/no_wait.hpp"
@@ -42,7 +43,7 @@ constexpr int kMostChunks = 64;
 /// Problems larger than this are planned by representatives or not at all: their chunks alone would fill the memory.
 constexpr std::int64_t kMostDeliveriesInFull = 20'000'000;
 /// Above this, bounds are asked of the representatives where there are some.
-constexpr std::int64_t kMostDeliveriesForBounds = 20'000;
+constexpr std::int64_t kMostDeliveriesForBounds = kMostDeliveriesInFull;
 
 /// When each job's last demand is met by sends as they are: a copy counts when it first arrives, a sum is complete with the
 /// last arrival.
@@ -271,9 +272,9 @@ class Portfolio {
 
   Candidate try_out(const Attempt& attempt, const Incumbent& best, const StopCondition& stop) {
     Candidate none;
-    const std::shared_ptr<const Problem> whole = problem(attempt.chunks, compressed(attempt));
-    const Problem& problem = *whole;
-    const Bound chunked = chunked_bound(problem, attempt.chunks);
+    const std::shared_ptr<const Problem> shared = problem(attempt.chunks, compressed(attempt));
+    const Problem& problem = *shared;
+    const Bound chunked = chunked_bound(*this->problem(attempt.chunks, large()), attempt.chunks);
     if (chunked.value >= best.length && attempt.chunks != best.chunks) return none;
     try {
       return plan_with(attempt, problem, chunked, best, stop);
@@ -360,6 +361,12 @@ class Portfolio {
     plan.problem = problem;
     plan.sends = std::move(timed.sends);
     sort_sends(problem.topology, plan.sends);
+    // Small plans are written out: every other planner can then go on from there.
+    if (!problem.symmetry.trivial() && !large() &&
+        order_ * static_cast<std::int64_t>(plan.sends.size()) <= kMostDeliveries) {
+      expand(plan, problem.symmetry.generators);
+      plan.problem.symmetry = {};
+    }
     Result& record = plan.result;
     record.job_finish = std::move(timed.job_finish);
     record.transfer_time = *std::max_element(record.job_finish.begin(), record.job_finish.end());
@@ -457,6 +464,7 @@ class Portfolio {
     representatives(false);
     if (deliveries_ > kMostDeliveriesInFull) return;
     const std::vector<int> counts = chunk_counts(kMostChunks);
+    constructions(counts);
     searches(counts, true);
     if (request_.options.store) baselines(counts);  // they do not know how not to store
     searches(counts, false);
@@ -471,6 +479,19 @@ class Portfolio {
       if (!quick && !can_reach_target(count)) continue;
       for (const PlannerRow& planner : planners()) {
         if (planner.compressed) attempts.push_back({&planner, count, quick ? 0.5 : 0.2, quick});
+      }
+    }
+    stage(attempts);
+  }
+
+  /// Planners that construct one plan, without a search.
+  void constructions(const std::vector<int>& counts) {
+    std::vector<Attempt> attempts;
+    for (const int count : counts) {
+      for (const PlannerRow& planner : planners()) {
+        const bool searching = planner.name == "search" || planner.name == "rounds";
+        if (planner.baseline || planner.exact || planner.compressed || searching) continue;
+        attempts.push_back({&planner, count, 0.25, true});
       }
     }
     stage(attempts);

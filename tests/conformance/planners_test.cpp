@@ -31,8 +31,9 @@ Plan complete(const Problem& problem, const PlannerRow& row, PlannerOutcome outc
               const Bound& bound, const Bound& chunked) {
   Plan plan;
   plan.problem = problem;
-  const Simulation timed = simulate(problem, outcome.sends);
-  plan.sends = std::move(outcome.sends);
+  Simulation timed = simulate(problem, outcome.sends);
+  // Sends that may stand for their images as well are not re-timed.
+  plan.sends = row.compressed ? std::move(timed.sends) : std::move(outcome.sends);
   plan.result.transfer_time = timed.transfer_time;
   plan.result.job_finish = timed.job_finish;
   plan.result.planner = row.name;
@@ -46,7 +47,7 @@ Plan complete(const Problem& problem, const PlannerRow& row, PlannerOutcome outc
 bool may_decline(const PlannerRow& row, const Problem& problem) {
   const bool copies = std::any_of(problem.chunks.begin(), problem.chunks.end(),
                                   [](const Chunk& chunk) { return chunk.destinations.size() > 1; });
-  return row.baseline || (!row.reductions && has_reductions(problem)) || (!row.copies && copies) ||
+  return row.baseline || row.compressed || (!row.reductions && has_reductions(problem)) || (!row.copies && copies) ||
          has_buffer_limits(problem.topology);
 }
 

@@ -4,7 +4,7 @@
 // like chunk of the jobs. An element that maps a chunk to itself gives more sends of that same
 // chunk; images that coincide count once. Time and memory are linear in the size of the result plus
 // |group| * nodes; expansion_test.cpp compares with plans written out in full.
-#include "stellwerk/io/expansion.hpp"
+#include "stellwerk/core/expansion.hpp"
 
 #include <algorithm>
 #include <map>
