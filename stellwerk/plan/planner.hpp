@@ -78,6 +78,7 @@ struct PlannerRow {
   bool copies;      ///< handles chunks with several destinations
   bool exact;       ///< may prove optimality (of its discretised model)
   bool baseline;    ///< what others do today
+  bool compressed;  ///< plans representatives for all their images (Problem::symmetry)
   PlanFunction plan;
 };
 

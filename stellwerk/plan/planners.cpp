@@ -10,23 +10,26 @@
 #include "stellwerk/plan/ring.hpp"
 #include "stellwerk/plan/rounds.hpp"
 #include "stellwerk/plan/search.hpp"
+#include "stellwerk/plan/symmetric.hpp"
 
 namespace stellwerk {
 namespace {
 
 constexpr std::array kPlanners = {
     PlannerRow{"direct", "every chunk straight to its destinations, as in pairwise exchange", true,
-               true, false, true, plan_direct},
-    PlannerRow{"ring", "NCCL-like ring over the ranks", true, true, false, true, plan_ring},
+               true, false, true, false, plan_direct},
+    PlannerRow{"ring", "NCCL-like ring over the ranks", true, true, false, true, false, plan_ring},
+    PlannerRow{"symmetric", "one rank of every orbit planned for all, on orbits of links", true,
+               true, false, false, true, plan_symmetric},
     PlannerRow{"greedy", "idle links choose the rarest wanted chunk, for copies at any size", true,
-               true, false, false, plan_greedy},
+               true, false, false, false, plan_greedy},
     PlannerRow{"search", "multicast trees inserted one by one, then ruin and recreate", true, true,
-               false, false, plan_search},
+               false, false, false, plan_search},
     PlannerRow{"lp", "time-expanded linear program, for demands without useful copies", false,
-               false, true, false, plan_lp},
+               false, true, false, false, plan_lp},
     PlannerRow{"milp", "time-expanded mixed-integer program with copy and store-and-forward", true,
-               true, true, false, plan_milp},
-    PlannerRow{"rounds", "milp by time partitioning into rounds", true, true, false, false,
+               true, true, false, false, plan_milp},
+    PlannerRow{"rounds", "milp by time partitioning into rounds", true, true, false, false, false,
                plan_rounds},
 };
 

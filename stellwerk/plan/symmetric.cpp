@@ -1,0 +1,147 @@
+// One scheduling problem for all images.
+//
+// Theorem. Let a group G of automorphisms of topology and jobs act freely on the ranks, and let P
+// be sends for the chunks of one rank of every orbit. The union of the images gP is a valid plan if
+// and only if P is causal, delivers its chunks, and for every link orbit O and instant the rates of
+// P's uses of links in O sum to at most bandwidth * |O| / |G|. For: automorphisms keep latencies,
+// bandwidths, ready times and destinations; images of a chunk are different chunks, because G is
+// free; and the load of a link l at time t is the sum over P's uses of links e in its orbit of rate
+// * |{g : g e = l}|, which is a coset of the stabiliser of l. The same holds for caps on nodes and,
+// with 1 for a rate, for multicast groups. A multicast with k links in one orbit uses it k times.
+//
+// So: schedule the chunks of the representatives on link orbits. With 1,024 GPUs on a torus there
+// are 4 of them. Trees are grown under several penalties (symmetric_growth.cpp), then justified
+// (symmetric_schedule.cpp); with time left, random restarts.
+#include "stellwerk/plan/symmetric.hpp"
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+#include <string>
+
+#include "stellwerk/plan/passing.hpp"
+#include "stellwerk/plan/symmetric_parts.hpp"
+#include "stellwerk/plan/symmetric_schedule.hpp"
+
+namespace stellwerk {
+namespace {
+
+using namespace symmetric;
+
+constexpr int kRounds = 8;
+constexpr std::size_t kMostLanes = 1999;
+constexpr std::size_t kMostOrbits = 5000;
+constexpr std::size_t kMostDeliveries = 4'000'000;
+
+class SymmetricPlanner {
+ public:
+  SymmetricPlanner(const Problem& problem, const PlanOptions& options, PlannerContext& context)
+      : problem_(problem), options_(options), context_(context) {
+    if (context.bound) {
+      good_enough_ = static_cast<std::int64_t>(static_cast<double>(context.bound->value.ps) *
+                                               (1 + options.gap));
+    }
+  }
+
+  PlannerOutcome run(Parts& parts) {
+    const bool copying = std::any_of(
+        problem_.topology.nodes().begin(), problem_.topology.nodes().end(), [](const Node& node) {
+          return node.kind == NodeKind::switch_ && (node.multicast || node.reduce);
+        });
+    constexpr std::size_t kAll = std::size_t{1} << 20;
+    int number = 0;
+    for (const double penalty : {0.0, 4.0, 64.0, 1.0, 16.0, 256.0, 0.5, 2.0, 8.0, 1024.0}) {
+      if (options_.quick && ++number > 6) break;
+      for (const std::size_t leaves : {std::size_t{1}, kAll}) {
+        if (leaves > 1 && !copying) continue;
+        Rules rules;
+        rules.growth.penalty = penalty;
+        rules.growth.most_leaves = leaves;
+        rules.paths.latency = 0.01 * penalty;
+        attempt(parts, rules);
+      }
+    }
+    Rules early;
+    early.growth.contended = false;
+    attempt(parts, early);
+    for (int restart = 0; restart < kRestarts && !options_.quick && !done(); ++restart) {
+      Rules random = best_rules_;
+      random.shuffle = random.growth.random = true;
+      random.growth.contended = context_.rng.below(2) == 0;
+      random.growth.penalty *= 0.5 + context_.rng.uniform();
+      random.paths.latency *= 0.5 + context_.rng.uniform();
+      attempt(parts, random);
+    }
+    PlannerOutcome outcome;
+    const bool found = finish_ < INT64_MAX;
+    outcome.sends = std::move(best_);
+    outcome.termination = {found ? Termination::Reason::feasible : Termination::Reason::no_solution,
+                           context_.stop.reached()};
+    if (!found && context_.stop.reached() == Limit::none)
+      outcome.message = "some destination cannot be reached";
+    return outcome;
+  }
+
+ private:
+  static constexpr int kRestarts = 64;
+
+  bool done() const { return finish_ <= good_enough_ || context_.stop.should_stop(); }
+
+  void attempt(Parts& parts, const Rules& rules) {
+    if (done()) return;
+    const std::optional<Proposal> proposal = parts.propose(rules, context_.rng, context_.stop);
+    if (!proposal) return;
+    const TaskGraph& graph = proposal->graph;
+    const ListScheduler scheduler(parts.quotient(), graph);
+    const auto improve = [&](const Timing& timing) {
+      keep(graph, timing, rules);
+      keep(graph, scheduler.justify(timing, kRounds, good_enough_, context_.stop), rules);
+    };
+    if (proposal->timed) improve({proposal->starts, proposal->finish});
+    if (done()) return;
+    std::vector<std::int64_t> urgent = scheduler.tails();
+    for (std::int64_t& tail : urgent) tail = -tail;
+    improve(scheduler.forwards(urgent));
+  }
+
+  void keep(const TaskGraph& graph, const Timing& timing, const Rules& rules) {
+    if (timing.finish >= finish_) return;
+    finish_ = timing.finish;
+    best_rules_ = rules;
+    best_ = sends_of(graph, timing.starts, problem_.chunks);
+    context_.report("symmetric, penalty " + std::to_string(rules.growth.penalty), Time{finish_});
+  }
+
+  const Problem& problem_;
+  const PlanOptions& options_;
+  PlannerContext& context_;
+  std::int64_t good_enough_ = 0;
+  std::int64_t finish_ = INT64_MAX;
+  Rules best_rules_;
+  Schedule best_;
+};
+
+}  // namespace
+
+PlannerOutcome plan_symmetric(const Problem& problem, const PlanOptions& options,
+                              PlannerContext& context) {
+  const auto unsupported = [](const char* why) {
+    PlannerOutcome outcome;
+    outcome.termination.reason = Termination::Reason::unsupported;
+    outcome.message = why;
+    return outcome;
+  };
+  if (has_buffer_limits(problem.topology)) return unsupported("transit buffers are limited");
+  const Orbits orbits = find_orbits(problem.topology, problem.symmetry, problem.jobs.front().ranks);
+  std::size_t deliveries = 0;
+  for (const Chunk& chunk : problem.chunks)
+    deliveries += chunk.destinations.size() + chunk.contributors.size();
+  if (orbits.link_size.size() > kMostOrbits || deliveries > kMostDeliveries)
+    return unsupported("too large for the symmetry that is known");
+  Parts parts(problem, orbits);
+  if (parts.lanes() > kMostLanes)
+    return unsupported("there are too many ways to send: find a symmetry first");
+  return SymmetricPlanner(problem, options, context).run(parts);
+}
+
+}  // namespace stellwerk
