@@ -167,20 +167,6 @@ std::vector<Chunk> custom_chunks(const Job& job, JobId id) {
   return chunks;
 }
 
-/// Collectives under which every rank has its own chunks and does the same.
-bool compressible(const Job& job) {
-  switch (job.collective) {
-    case Collective::allgather:
-    case Collective::reducescatter:
-    case Collective::allreduce:
-    case Collective::alltoall:
-    case Collective::alltoallv:
-      return true;
-    default:
-      return false;
-  }
-}
-
 }  // namespace
 
 void check_job(const Topology& topology, const Job& job, std::int64_t images) {
@@ -359,6 +345,20 @@ Problem make_problem(Topology topology, std::vector<Job> jobs, Relays relays) {
   return problem;
 }
 
+bool compressible(Collective collective) {
+  switch (collective) {
+    case Collective::allgather:
+    case Collective::reducescatter:
+    case Collective::allreduce:
+    case Collective::alltoall:
+    case Collective::alltoallv:
+    case Collective::sendrecv:
+      return true;
+    default:
+      return false;
+  }
+}
+
 Problem make_compressed_problem(Topology topology, std::vector<Job> jobs, Relays relays,
                                 Symmetry symmetry) {
   if (symmetry.trivial()) return make_problem(std::move(topology), std::move(jobs), relays);
@@ -374,7 +374,7 @@ Problem make_compressed_problem(Topology topology, std::vector<Job> jobs, Relays
   Problem problem;
   for (std::size_t i = 0; i < jobs.size(); ++i) {
     const Job& job = jobs[i];
-    if (!compressible(job)) {
+    if (!compressible(job.collective)) {
       bug("'" + job.name + "' is a " + std::string(to_string(job.collective)));
     }
     std::vector<std::int64_t> seen(orbits.node_size.size(), 0);

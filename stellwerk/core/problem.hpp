@@ -50,11 +50,15 @@ void check_jobs(const Topology& topology, const std::vector<Job>& jobs, std::int
 /// Validates the jobs against the topology (check_jobs) and expands them.
 Problem make_problem(Topology topology, std::vector<Job> jobs, Relays relays = Relays::all);
 
+/// Has every rank chunks of its own, and do all do the same? allgather, reducescatter, allreduce, alltoall, alltoallv (by
+/// its matrix) and sendrecv.
+bool compressible(Collective collective);
+
 /// The same problem by representatives, never expanding it: for every orbit of ranks the chunks of the rank that comes
 /// first in the job's list. Time and memory are linear in what the result holds and in generators * (nodes + links).
 /// Preconditions: `symmetry` is one of the topology and of all jobs, and free on their ranks. What can be seen at
-/// once is checked: throws Error(internal) unless every job is an allgather, reducescatter, allreduce or alltoall(v)
-/// whose ranks are whole orbits of one size. A trivial symmetry gives make_problem's result.
+/// once is checked: throws Error(internal) unless every job's collective is compressible and its ranks are whole orbits
+/// of one size. A trivial symmetry gives make_problem's result.
 Problem make_compressed_problem(Topology topology, std::vector<Job> jobs, Relays relays,
                                 Symmetry symmetry);
 
