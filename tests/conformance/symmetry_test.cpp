@@ -1,6 +1,7 @@
 // Symmetries of the catalogue's fabrics, found under random names and numbers.
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cstdint>
 #include <map>
 #include <set>
@@ -19,7 +20,7 @@ namespace {
 Job job_over(std::vector<NodeId> ranks, Collective collective = Collective::allgather) {
   Job job;
   // Jobs of a problem have different names.
-  job.name = "from " + std::to_string(ranks.front().value);
+  job.name = std::string(to_string(collective)) + " from " + std::to_string(ranks.front().value);
   job.collective = collective;
   job.ranks = std::move(ranks);
   job.size = Bytes{1 << 20};
@@ -67,7 +68,7 @@ void expect_sound(const Topology& topology, const std::vector<Job>& jobs,
       }
     }
     EXPECT_EQ(found.bound % order, 0);
-    make_compressed_problem(topology, jobs, Relays::all, symmetry);
+    if (order > 1) make_compressed_problem(topology, jobs, Relays::all, symmetry);
   }
 }
 
@@ -124,7 +125,7 @@ TEST(FabricSymmetry, AThousandGpusUnderRandomNames) {
 
 /// Ranks that are every other GPU, several jobs, demands that say who talks to whom.
 TEST(FabricSymmetry, JobsMatter) {
-  const Topology topology = catalogue_topology("torus:4x8");
+  const Topology topology = catalogue_topology("torus:8x4");
   const std::vector<NodeId>& gpus = topology.gpus();
   const auto order = [&](const std::vector<Job>& jobs) {
     const FoundSymmetries found = find_symmetries(topology, jobs, StopCondition());
@@ -178,7 +179,7 @@ TEST(FabricSymmetry, EndsWithTheTime) {
   const FoundSymmetries found = find_symmetries(topology, jobs, stop);
   const double seconds = std::chrono::duration<double>(StopCondition::Clock::now() - begin).count();
   EXPECT_LT(seconds, 3);  // 0.25 on an idle machine
-  expect_sound(topology, {}, found);
+  expect_sound(topology, jobs, found);
 }
 
 }  // namespace
