@@ -153,7 +153,7 @@ class PartialSymmetry {
 }  // namespace
 
 bool SearchBudget::exhausted() {
-  constexpr std::int64_t kBetweenPolls = 200'000;  // about a millisecond
+  constexpr std::int64_t kBetweenPolls = 100'000;  // a millisecond or two
   if (stopped_ || work > most) return true;
   if (work >= next_poll_) {
     next_poll_ = work + kBetweenPolls;
@@ -221,7 +221,20 @@ class CycleSearch::Run {
   };
 
   int base_cell(int v) const { return s_.base_.cell(v); }
-  Displacement displacement(int x, int y) { return displacement_(x, y, s_.budget_.work); }
+  // Arcs that a breadth-first search looks at cost less than those of a refinement.
+  static constexpr std::int64_t kArcsAUnit = 8;
+  Displacement displacement(int x, int y) {
+    std::int64_t arcs = 0;
+    const Displacement result = displacement_(x, y, arcs);
+    s_.budget_.work += arcs / kArcsAUnit;
+    return result;
+  }
+  bool lies_as(const Displacement& wanted, int x, int y) {
+    std::int64_t arcs = 0;
+    const bool result = displacement_.is(wanted, x, y, arcs);
+    s_.budget_.work += arcs / kArcsAUnit;
+    return result;
+  }
 
   /// Singles out x and y and refines. False if that shows a difference or maps what cannot be.
   bool take(Frame& frame, int y) {
@@ -348,7 +361,7 @@ class CycleSearch::Run {
                  (cycle > 0 && length + partial_.path_length(orbit) > cycle)) {
         continue;
       }
-      if (wanted != nullptr && displacement(x, y) != *wanted) continue;
+      if (wanted != nullptr && !lies_as(*wanted, x, y)) continue;
       (closes ? closing : fresh).push_back(y);
       if (!second_step && fresh.size() >= at(options_.tries)) break;
     }
@@ -425,9 +438,12 @@ class CycleSearch::Run {
     if (options_.displacement) {
       for (int v = 0; v < s_.graph_.vertices(); ++v) {
         if (!s_.graph_.is_point(v)) continue;
-        const Displacement here = displacement(v, sigma[at(v)]);
-        const auto [known, fresh] = reference_.emplace(base_cell(v), here);
-        if (!fresh && known->second != here) return std::nullopt;
+        const auto known = reference_.find(base_cell(v));
+        if (known == reference_.end()) {
+          reference_[base_cell(v)] = displacement(v, sigma[at(v)]);
+        } else if (!lies_as(known->second, v, sigma[at(v)])) {
+          return std::nullopt;
+        }
       }
     }
     const std::int64_t index = relative_order(sigma);
@@ -466,8 +482,8 @@ class CycleSearch::Run {
   DisplacementFinder displacement_;
   int to_ = -1;
   bool second_step_done_ = false;
-  std::map<int, Displacement> reference_;    // of the points of a cell of the graph
-  std::map<int, std::int64_t> wanted_;       // orbits in the cycle that begins with a vertex
+  std::map<int, Displacement> reference_;  // of the points of a cell of the graph
+  std::map<int, std::int64_t> wanted_;     // orbits in the cycle that begins with a vertex
   int closing_end_ = -1;
   VertexPermutation closing_;
   std::vector<Frame> frames_;

@@ -37,7 +37,7 @@ struct CycleSearchOptions {
   int tries = 3;             ///< candidates a choice
   int failures = 3;          ///< dead ends before the search gives up
   bool shuffle = false;
-  bool rotate_others = true;   ///< prefer long cycles for vertices that are no points, too
+  bool rotate_others = true;      ///< prefer long cycles for vertices that are no points, too
   bool any_automorphism = false;  ///< whether the group grows freely is for the caller to see
 };
 

@@ -30,7 +30,8 @@ void DisplacementFinder::start(Side& side, int vertex, bool forward) {
   side.paths[at(vertex)] = 1;
   side.level_begin = 0;
   side.level = 0;
-  side.level_arcs = static_cast<std::int64_t>((forward ? graph_.out(vertex) : graph_.in(vertex)).size());
+  side.level_arcs =
+      static_cast<std::int64_t>((forward ? graph_.out(vertex) : graph_.in(vertex)).size());
 }
 
 void DisplacementFinder::extend(Side& side, bool forward, std::int64_t& work) {
@@ -58,10 +59,20 @@ void DisplacementFinder::extend(Side& side, bool forward, std::int64_t& work) {
 }
 
 Displacement DisplacementFinder::operator()(int from, int to, std::int64_t& work) {
+  return find(from, to, graph_.vertices(), work);
+}
+
+bool DisplacementFinder::is(const Displacement& wanted, int from, int to, std::int64_t& work) {
+  const int longest = wanted.distance < 0 ? graph_.vertices() : wanted.distance;
+  return find(from, to, longest, work) == wanted;
+}
+
+/// No distance if it is more than `longest`.
+Displacement DisplacementFinder::find(int from, int to, int longest, std::int64_t& work) {
   start(forward_, from, true);
   start(backward_, to, false);
   if (from == to) return {0, 1};
-  while (true) {
+  while (forward_.level + backward_.level < longest) {
     const bool forward = forward_.level_arcs <= backward_.level_arcs;
     Side& side = forward ? forward_ : backward_;
     const Side& other = forward ? backward_ : forward_;
@@ -76,6 +87,7 @@ Displacement DisplacementFinder::operator()(int from, int to, std::int64_t& work
     }
     if (result.distance >= 0) return result;
   }
+  return {};
 }
 
 }  // namespace stellwerk::graph

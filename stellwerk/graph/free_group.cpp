@@ -85,9 +85,9 @@ std::optional<std::int64_t> free_order(const ColouredGraph& graph,
   std::vector<VertexPermutation> transversal(at(n));
   for (const int w : tree.order) {
     const int parent = tree.parent[at(w)];
-    transversal[at(w)] = w == point ? identity(n)
-                                    : product(transversal[at(parent)],
-                                              generators[at(tree.generator[at(w)])]);
+    transversal[at(w)] =
+        w == point ? identity(n)
+                   : product(transversal[at(parent)], generators[at(tree.generator[at(w)])]);
     for (int v = 0; v < n; ++v) {
       if (w != point && graph.is_point(v) && transversal[at(w)][at(v)] == v) return std::nullopt;
     }

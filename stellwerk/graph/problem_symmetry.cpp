@@ -52,8 +52,7 @@ ColouredGraph graph_of(const Topology& topology, const std::vector<Job>& jobs) {
   std::vector<Relation> relations;
   for (const LinkId id : topology.link_ids()) {
     const Link& link = topology.link(id);
-    relations.push_back(
-        {link.from, link.to, -1, link.latency.ps, link.bandwidth.bytes_per_second});
+    relations.push_back({link.from, link.to, -1, link.latency.ps, link.bandwidth.bytes_per_second});
   }
   for (std::size_t i = 0; i < jobs.size(); ++i) {
     const Job& job = jobs[i];
@@ -62,8 +61,7 @@ ColouredGraph graph_of(const Topology& topology, const std::vector<Job>& jobs) {
     if (job.collective == Collective::alltoallv) add_matrix(job, number, relations);
     if (job.collective == Collective::sendrecv) {
       for (std::size_t r = 0; r < job.ranks.size(); ++r) {
-        relations.push_back(
-            {job.ranks[r], job.ranks[(r + 1) % job.ranks.size()], number, 0, 0});
+        relations.push_back({job.ranks[r], job.ranks[(r + 1) % job.ranks.size()], number, 0, 0});
       }
     }
   }

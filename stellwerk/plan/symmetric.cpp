@@ -19,6 +19,7 @@
 #include <numeric>
 #include <string>
 
+#include "stellwerk/check/simulate.hpp"
 #include "stellwerk/plan/passing.hpp"
 #include "stellwerk/plan/symmetric_parts.hpp"
 #include "stellwerk/plan/symmetric_schedule.hpp"
@@ -74,7 +75,9 @@ class SymmetricPlanner {
     }
     PlannerOutcome outcome;
     const bool found = finish_ < INT64_MAX;
-    outcome.sends = std::move(best_);
+    // Representatives alone cannot be re-timed: their images are in the way.
+    outcome.sends =
+        problem_.symmetry.trivial() && found ? simulate(problem_, best_).sends : std::move(best_);
     outcome.termination = {found ? Termination::Reason::feasible : Termination::Reason::no_solution,
                            context_.stop.reached()};
     if (!found && context_.stop.reached() == Limit::none)

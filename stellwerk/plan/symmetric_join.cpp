@@ -4,9 +4,12 @@
 
 namespace stellwerk::symmetric {
 
-TaskGraph turned(const TaskGraph& graph) {
+TaskGraph turned(const TaskGraph& graph, const Quotient& quotient) {
   TaskGraph result = graph;
-  for (Shape& shape : result.shapes) mirror(shape);
+  for (Shape& shape : result.shapes) {
+    mirror(shape);
+    for (Use& use : shape.uses) use.offset -= quotient.latency(use.resource);
+  }
   for (Task& task : result.tasks) {
     task.op = Op::reduce;
     std::reverse(task.links.begin(), task.links.end());

@@ -25,6 +25,7 @@ Quotient::Quotient(const Topology& topology, const Orbits& orbits, bool turned)
     : topology_(topology),
       orbits_(orbits),
       capacity_(orbits.link_size.size(), 0),
+      latency_(orbits.link_size.size(), 0),
       counts_groups_(orbits.link_size.size(), 0),
       injection_(orbits.node_size.size(), -1),
       ejection_(orbits.node_size.size(), -1),
@@ -33,6 +34,7 @@ Quotient::Quotient(const Topology& topology, const Orbits& orbits, bool turned)
       port_of_(topology.links().size()) {
   for (const LinkId id : topology.link_ids()) {
     const std::uint32_t o = orbit(id);
+    latency_[o] = topology.link(id).latency.ps;
     capacity_[o] =
         share(topology.link(id).bandwidth.bytes_per_second, orbits.link_size[o], orbits.order);
   }
@@ -43,6 +45,7 @@ Quotient::Quotient(const Topology& topology, const Orbits& orbits, bool turned)
   const auto limit = [&](std::vector<int>& number, std::size_t o, std::int64_t amount) {
     number[o] = static_cast<int>(capacity_.size());
     capacity_.push_back(share(amount, orbits.node_size[o], orbits.order));
+    latency_.push_back(0);
     counts_groups_.push_back(0);
   };
   for (std::size_t o = 0; o < examples.size(); ++o) {

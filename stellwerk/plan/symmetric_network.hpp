@@ -29,7 +29,7 @@ struct Shape {
   std::int64_t span = 0;      ///< ps from the start to the last arrival
 };
 
-/// The same claims backwards in time.
+/// The same claims with time running backwards.
 void mirror(Shape& shape);
 
 /// Link orbits and limited nodes as resources. A send of a representative chunk over a link claims
@@ -53,6 +53,9 @@ class Quotient {
   std::int64_t capacity(int resource) const {
     return capacity_[static_cast<std::size_t>(resource)];
   }
+
+  /// Of the links of an orbit; 0 for other resources.
+  std::int64_t latency(int resource) const { return latency_[static_cast<std::size_t>(resource)]; }
 
   /// The claim of a send over `links` (a tree as in core/send.hpp) at the highest rate that all of
   /// it allows by itself. Precondition: all leaves are equally far by latency.
@@ -81,7 +84,7 @@ class Quotient {
 
   const Topology& topology_;
   const Orbits& orbits_;
-  std::vector<std::int64_t> capacity_;
+  std::vector<std::int64_t> capacity_, latency_;    // by resource
   std::vector<char> counts_groups_;                 // by resource
   std::vector<int> injection_, ejection_, groups_;  // by node orbit; -1: no limit
   std::vector<LinkId> by_port_;

@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "stellwerk/plan/reversal.hpp"
+
 namespace stellwerk::symmetric {
 
 struct Parts::Part {
@@ -26,22 +28,12 @@ struct Parts::Part {
 
 namespace {
 
-std::vector<NodeId> without(const std::vector<NodeId>& nodes, NodeId node) {
-  std::vector<NodeId> result;
-  result.reserve(nodes.size());
-  for (const NodeId id : nodes) {
-    if (id != node) result.push_back(id);
-  }
-  return result;
-}
-
 /// Chunks of one kind, with their names.
 struct Selection {
   Problem problem;
   std::vector<ChunkId> names;
 
   void add(Chunk chunk, ChunkId name) {
-    if (chunk.destinations.empty()) return;
     problem.chunks.push_back(std::move(chunk));
     names.push_back(name);
   }
@@ -49,33 +41,27 @@ struct Selection {
 
 }  // namespace
 
-Parts::Parts(const Problem& problem, const Orbits& orbits) : problem_(problem) {
+Parts::Parts(const Problem& problem, const Orbits& orbits)
+    : problem_(problem), quotient_(problem.topology, orbits) {
   Selection collect, trees, paths;
-  for (const ChunkId id : problem.chunk_ids()) {
-    Chunk chunk = problem.chunks[id];
-    if (!chunk.is_reduction()) {
-      const bool one = chunk.origins.size() == 1 && chunk.destinations.size() == 1;
-      (one ? paths : trees).add(std::move(chunk), id);
-      continue;
-    }
-    const auto& wanting = chunk.destinations;
-    const bool owner_wants =
-        std::find(wanting.begin(), wanting.end(), chunk.owner) != wanting.end();
-    const NodeId root = owner_wants ? chunk.owner : wanting.front();
-    Chunk half = chunk;
-    half.contributors.clear();
-    half.owner = root;
-    half.origins = {root};
-    half.ready = Time{0};
-    half.destinations = without(chunk.contributors, root);
-    collect.add(half, id);
-    half.destinations = without(chunk.destinations, root);
-    trees.add(std::move(half), id);
+  ReductionSplit split;
+  const bool sums = has_reductions(problem);
+  if (sums) {
+    split = split_reductions(problem);
+    collect = {std::move(split.collect), std::move(split.collected)};
+  }
+  const IdVector<ChunkId, Chunk>& spread = sums ? split.spread.chunks : problem.chunks;
+  for (std::size_t i = 0; i < spread.size(); ++i) {
+    const Chunk& chunk = spread[ChunkId(i)];
+    const ChunkId name = sums ? split.spreading[i] : ChunkId(i);
+    if (chunk.destinations == chunk.origins) continue;
+    const bool one = chunk.origins.size() == 1 && chunk.destinations.size() == 1;
+    (one && !problem.chunks[name].is_reduction() ? paths : trees).add(chunk, name);
   }
   const auto complete = [&](Selection& selection, bool turned) -> std::unique_ptr<Part> {
     if (selection.names.empty()) return nullptr;
     Problem& part = selection.problem;
-    part.topology = turned ? reversed(problem.topology) : problem.topology;
+    if (!turned) part.topology = problem.topology;
     part.jobs = problem.jobs;
     part.relays = problem.relays;
     return std::make_unique<Part>(std::move(part), std::move(selection.names), orbits, turned);
@@ -90,11 +76,6 @@ Parts::Parts(const Problem& problem, const Orbits& orbits) : problem_(problem) {
 }
 
 Parts::~Parts() = default;
-
-const Quotient& Parts::quotient() const {
-  if (trees_) return trees_->quotient;
-  return paths_ ? paths_->quotient : collect_->quotient;
-}
 
 std::size_t Parts::lanes() const {
   std::size_t most = 0;
@@ -125,7 +106,7 @@ std::optional<Proposal> Parts::propose(const Rules& rules, Rng& rng, const StopC
     const std::optional<Grown> grown = grow(*collect_, rules, true, rng, stop);
     if (!grown) return std::nullopt;
     summed = grown->finish;
-    append(whole, turned(grown->graph), collect_->names);
+    append(whole, turned(grown->graph, collect_->quotient), collect_->names);
     std::int64_t ready = 0;
     for (std::size_t i = 0; i < whole.tasks.size(); ++i) {
       Task& task = whole.tasks[i];

@@ -34,7 +34,7 @@ class Parts {
   ~Parts();
 
   /// The quotient of the problem's own network: the one that tasks claim.
-  const Quotient& quotient() const;
+  const Quotient& quotient() const { return quotient_; }
   /// Lanes that leave a node, the most of any node: what growing costs.
   std::size_t lanes() const;
   bool has_trees() const { return trees_ != nullptr || collect_ != nullptr; }
@@ -49,6 +49,7 @@ class Parts {
                             const StopCondition& stop) const;
 
   const Problem& problem_;
+  Quotient quotient_;
   std::unique_ptr<Part> collect_, trees_, paths_;
 };
 
