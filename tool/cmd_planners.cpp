@@ -10,7 +10,8 @@ namespace stellwerk::tool {
 RunCommand declare_planners(Arguments& /*arguments*/) {
   return [] {
     Table table;
-    table.add({"planner", "reductions", "copies", "exact", "baseline", "compressed", "what it does"});
+    table.add(
+        {"planner", "reductions", "copies", "exact", "baseline", "compressed", "what it does"});
     for (const PlannerRow& row : planners()) {
       const auto mark = [](bool value) { return std::string(value ? "yes" : "-"); };
       table.add({std::string(row.name), mark(row.reductions), mark(row.copies), mark(row.exact),

@@ -23,7 +23,8 @@ struct Problem {
   std::vector<Job> jobs;
   Relays relays = Relays::all;
   IdVector<ChunkId, Chunk> chunks;
-  Symmetry symmetry;  ///< of topology and jobs, free on the jobs' ranks; trivial: `chunks` are all chunks
+  Symmetry
+      symmetry;  ///< of topology and jobs, free on the jobs' ranks; trivial: `chunks` are all chunks
 
   IdRange<ChunkId> chunk_ids() const { return IdRange<ChunkId>(chunks.size()); }
   /// May node `id` receive a chunk of `job` that it does not want? Every relay and switch may; a GPU if it is in the

@@ -6,8 +6,8 @@
 
 #include "stellwerk/bound/bound.hpp"
 #include "stellwerk/check/verify.hpp"
-#include "stellwerk/io/catalogue.hpp"
 #include "stellwerk/core/expansion.hpp"
+#include "stellwerk/io/catalogue.hpp"
 #include "stellwerk/plan/symmetric_for_test.hpp"
 
 namespace stellwerk {
