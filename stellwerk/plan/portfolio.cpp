@@ -265,7 +265,8 @@ class Portfolio {
   }
   /// Deliveries to be planned.
   double size(const Attempt& attempt) const {
-    return static_cast<double>(deliveries_ / (compressed(attempt) ? order_ : 1)) * attempt.chunks;
+    const std::int64_t deliveries = compressed(attempt) ? deliveries_ / order_ : deliveries_;
+    return static_cast<double>(deliveries) * attempt.chunks;
   }
 
   // --- One attempt (on any thread; `best` is the incumbent from before the stage) ---

@@ -27,7 +27,7 @@ struct ListScheduler::View {
 };
 
 ListScheduler::ListScheduler(const Quotient& quotient, const TaskGraph& graph)
-    : quotient_(quotient), graph_(graph), mirrored_(graph.shapes) {
+    : graph_(graph), mirrored_(graph.shapes) {
   const std::size_t n = graph.tasks.size();
   const auto collect = [&](Neighbours& result, bool by_second) {
     result.first.assign(n + 1, 0);

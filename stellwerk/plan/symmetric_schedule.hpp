@@ -42,7 +42,6 @@ class ListScheduler {
   struct View;
   Timing place(const View& view, const std::vector<std::int64_t>& priority) const;
 
-  const Quotient& quotient_;
   const TaskGraph& graph_;
   Neighbours before_, after_;
   std::vector<std::int64_t> releases_, no_releases_;

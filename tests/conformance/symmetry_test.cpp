@@ -96,10 +96,7 @@ TEST(FabricSymmetry, WholeFabricsUnderRandomNames) {
   };
   for (const auto& [name, orders] : cases) {
     for (const char* const relabel : {",relabel=11", ",relabel=12"}) {
-      const std::string with_options =
-          name.find(':') == std::string::npos && name.find(',') == std::string::npos
-              ? name + relabel
-              : name + relabel;
+      const std::string with_options = name + relabel;
       const Topology topology = catalogue_topology(with_options);
       const std::vector<Job> jobs = {job_over(topology.gpus())};
       const FoundSymmetries found = find_symmetries(topology, jobs, StopCondition());
