@@ -229,7 +229,9 @@ bool OrderedPartition::refine_like(const RefinementGraph& graph, const Trace& tr
                                    std::int64_t& work) {
   std::size_t next = 0;
   const bool same = run(graph, work, [&](std::uint64_t hash) {
-    return next < trace.size() && trace[next++] == hash;
+    if (next == trace.size() || trace[next] != hash) return false;
+    ++next;
+    return true;
   });
   return same && next == trace.size();
 }
