@@ -121,7 +121,7 @@ FoundSymmetries find_symmetries(const Topology& topology, const std::vector<Job>
           found.arc_free.order, found.bound};
 }
 
-Symmetry find_symmetry(const Topology& topology, const std::vector<Job>& jobs, Relays /*relays*/,
+Symmetry find_symmetry(const Topology& topology, const std::vector<Job>& jobs,
                        const StopCondition& stop) {
   FoundSymmetries found = find_symmetries(topology, jobs, stop);
   constexpr std::int64_t kWorthSharedLinks = 4;

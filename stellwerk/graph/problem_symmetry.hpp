@@ -26,7 +26,7 @@ FoundSymmetries find_symmetries(const Topology& topology, const std::vector<Job>
                                 const StopCondition& stop);
 
 /// The one to plan with: the link-free one, unless the other is more than four times as large.
-Symmetry find_symmetry(const Topology& topology, const std::vector<Job>& jobs, Relays relays,
+Symmetry find_symmetry(const Topology& topology, const std::vector<Job>& jobs,
                        const StopCondition& stop);
 
 }  // namespace stellwerk

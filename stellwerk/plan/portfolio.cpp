@@ -14,7 +14,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <limits>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -37,13 +36,11 @@ namespace stellwerk {
 namespace {
 
 /// Plans larger than this (chunks times destinations) are not tried by the choice of the chunk
-/// count.
+/// count, nor planned by representatives.
 constexpr std::int64_t kMostDeliveries = 400'000;
 constexpr int kMostChunks = 64;
-/// Problems larger than this are planned by representatives or not at all: their chunks alone would fill the memory.
+/// Problems larger than this are not begun: their chunks alone would fill the memory.
 constexpr std::int64_t kMostDeliveriesInFull = 20'000'000;
-/// Above this, bounds are asked of the representatives where there are some.
-constexpr std::int64_t kMostDeliveriesForBounds = kMostDeliveriesInFull;
 
 /// When each job's last demand is met by sends as they are: a copy counts when it first arrives, a sum is complete with the
 /// last arrival.
@@ -76,20 +73,22 @@ std::vector<Time> finish_times(const Problem& problem, const Schedule& sends) {
   return finish;
 }
 
-/// How many times some rank wants some block, and some rank has something to add to one.
+/// How many times some rank wants some chunk, and some rank has something to add to one; with one
+/// chunk a block where the planner chooses.
 std::int64_t count_deliveries(const std::vector<Job>& jobs) {
   std::int64_t total = 0;
   for (const Job& job : jobs) {
     const auto ranks = static_cast<std::int64_t>(job.ranks.size());
+    const std::int64_t chunks = job.auto_chunks ? 1 : job.chunks;
     switch (job.collective) {
       case Collective::allgather:
       case Collective::alltoall:
       case Collective::alltoallv:
       case Collective::reducescatter:
-        total += ranks * (ranks - 1);
+        total += ranks * (ranks - 1) * chunks;
         break;
       case Collective::allreduce:
-        total += 2 * ranks * (ranks - 1);
+        total += 2 * ranks * (ranks - 1) * chunks;
         break;
       case Collective::custom:
         for (const CustomChunk& chunk : job.custom) {
@@ -97,7 +96,7 @@ std::int64_t count_deliveries(const std::vector<Job>& jobs) {
         }
         break;
       default:
-        total += ranks - 1;
+        total += (ranks - 1) * chunks;
     }
   }
   return total;
@@ -143,17 +142,19 @@ class Portfolio {
   Plan run() {
     started_ = std::chrono::steady_clock::now();
     cpu_started_ = cpu_seconds();
-    check_jobs(request_.topology, request_.jobs, std::numeric_limits<std::int32_t>::max());
+    check_jobs(request_.topology, request_.jobs);
     deliveries_ = count_deliveries(request_.jobs);
     const PlannerRow* named = request_.planner.empty() ? nullptr : &find_planner(request_.planner);
-    if (named == nullptr || named->compressed) look_for_symmetry();
-    if (deliveries_ > kMostDeliveriesInFull && symmetry_.trivial()) {
-      throw Error(ErrorCode::unsolved, "no symmetry was found, and " + std::to_string(deliveries_) +
-                                           " deliveries are too many to plan one by one (at most " +
-                                           std::to_string(kMostDeliveriesInFull) +
-                                           "): take fewer ranks");
+    const bool representatives = named != nullptr && named->compressed;
+    const std::int64_t most = representatives ? kMostDeliveries : kMostDeliveriesInFull;
+    if (deliveries_ > most) {
+      throw Error(ErrorCode::unsolved, std::to_string(deliveries_) +
+                                           " deliveries are too many to plan (at most " +
+                                           std::to_string(most) + "): take fewer ranks" +
+                                           (representatives ? ", or another planner" : ""));
     }
-    const std::shared_ptr<const Problem> coarse = problem(1, large());
+    if (named == nullptr || representatives) look_for_symmetry();
+    const std::shared_ptr<const Problem> coarse = problem(1, false);
     if (coarse->chunks.empty()) {
       take(offer("none", *coarse, time(*coarse, {}), {}, {}), 1);
       return complete();
@@ -174,16 +175,14 @@ class Portfolio {
  private:
   // --- Symmetry ---
 
-  /// Only what is planned in full needs no group; buffers, and plans that must not copy or not store,
-  /// are not for representatives.
+  /// Only for plans that are small enough to be written out; buffers, and plans that must not copy or
+  /// not store, are not for representatives.
   void look_for_symmetry() {
-    const bool possible =
-        request_.options.copy && request_.options.store && !has_buffer_limits(request_.topology);
+    const bool possible = request_.options.copy && request_.options.store &&
+                          !has_buffer_limits(request_.topology) && deliveries_ <= kMostDeliveries;
     if (!possible) return;
-    symmetry_ = find_symmetry(request_.topology, request_.jobs, request_.relays,
-                              stop_.within(stop_.seconds_left() / 2));
-    if (symmetry_.trivial()) return;
-    order_ = find_orbits(request_.topology, symmetry_, request_.jobs.front().ranks).order;
+    symmetry_ =
+        find_symmetry(request_.topology, request_.jobs, stop_.within(stop_.seconds_left() / 2));
   }
 
   /// Is the attempt at representatives?
@@ -216,12 +215,11 @@ class Portfolio {
   }
 
   /// 1, 2, 4, ... as far as the plan does not become too large; 1 alone when the counts are given.
-  std::vector<int> chunk_counts(int most, bool by_representatives = false) const {
+  std::vector<int> chunk_counts(int most) const {
     if (!adjustable()) return {1};
-    const std::int64_t deliveries = by_representatives ? deliveries_ / order_ : deliveries_;
     std::vector<int> counts;
     for (int count = 1; count <= most; count *= 2) {
-      if (count == 1 || deliveries * count <= kMostDeliveries) counts.push_back(count);
+      if (count == 1 || deliveries_ * count <= kMostDeliveries) counts.push_back(count);
     }
     return counts;
   }
@@ -233,11 +231,8 @@ class Portfolio {
     return chunked_.emplace(chunks, lower_bound_chunked(problem, bound_, stop_)).first->second;
   }
   bool can_reach_target(int chunks) {
-    return within_target(chunked_bound(*problem(chunks, large()), chunks).value);
+    return within_target(chunked_bound(*problem(chunks, false), chunks).value);
   }
-
-  /// Are bounds asked of the representatives? They can say less, but it takes less time.
-  bool large() const { return !symmetry_.trivial() && deliveries_ > kMostDeliveriesForBounds; }
 
   // --- How good, how long ---
 
@@ -263,10 +258,9 @@ class Portfolio {
     double& pace = pace_.try_emplace(attempt.planner->name, 0).first->second;
     pace = std::max(pace, seconds / std::max(size(attempt), 1000.0));
   }
-  /// Deliveries to be planned.
+  /// Deliveries of the plan.
   double size(const Attempt& attempt) const {
-    const std::int64_t deliveries = compressed(attempt) ? deliveries_ / order_ : deliveries_;
-    return static_cast<double>(deliveries) * attempt.chunks;
+    return static_cast<double>(deliveries_) * attempt.chunks;
   }
 
   // --- One attempt (on any thread; `best` is the incumbent from before the stage) ---
@@ -275,7 +269,7 @@ class Portfolio {
     Candidate none;
     const std::shared_ptr<const Problem> shared = problem(attempt.chunks, compressed(attempt));
     const Problem& problem = *shared;
-    const Bound chunked = chunked_bound(*this->problem(attempt.chunks, large()), attempt.chunks);
+    const Bound chunked = chunked_bound(*this->problem(attempt.chunks, false), attempt.chunks);
     if (chunked.value >= best.length && attempt.chunks != best.chunks) return none;
     try {
       return plan_with(attempt, problem, chunked, best, stop);
@@ -362,10 +356,14 @@ class Portfolio {
     plan.problem = problem;
     plan.sends = std::move(timed.sends);
     sort_sends(problem.topology, plan.sends);
-    // Small plans are written out: every other planner can then go on from there.
-    if (!problem.symmetry.trivial() && !large() &&
-        order_ * static_cast<std::int64_t>(plan.sends.size()) <= kMostDeliveries) {
-      expand(plan, problem.symmetry.generators);
+    // Written out, so that it can be verified and every other planner can go on from there.
+    if (!problem.symmetry.trivial()) {
+      try {
+        expand(plan, problem.symmetry.generators);
+      } catch (const Error& error) {  // many hops make many sends
+        result.notes.push_back(std::string(planner) + ": " + error.what());
+        return result;
+      }
       plan.problem.symmetry = {};
     }
     Result& record = plan.result;
@@ -447,8 +445,7 @@ class Portfolio {
   }
 
   void only(const PlannerRow& planner) {
-    const std::vector<int> counts =
-        chunk_counts(planner.exact ? 8 : kMostChunks, planner.compressed && !symmetry_.trivial());
+    const std::vector<int> counts = chunk_counts(planner.exact ? 8 : kMostChunks);
     for (std::size_t i = 0; i < counts.size(); ++i) {
       if (i > 0 && (good_enough() || time_is_up())) break;
       // A count that cannot reach the target is worth a plan, not all the time.
@@ -461,10 +458,9 @@ class Portfolio {
   }
 
   void everything() {
-    representatives(true);
-    representatives(false);
-    if (deliveries_ > kMostDeliveriesInFull) return;
     const std::vector<int> counts = chunk_counts(kMostChunks);
+    representatives(counts, true);
+    representatives(counts, false);
     constructions(counts);
     searches(counts, true);
     if (request_.options.store) baselines(counts);  // they do not know how not to store
@@ -473,10 +469,10 @@ class Portfolio {
   }
 
   /// Planners that work on representatives; at first quickly.
-  void representatives(bool quick) {
+  void representatives(const std::vector<int>& counts, bool quick) {
     if (symmetry_.trivial()) return;
     std::vector<Attempt> attempts;
-    for (const int count : chunk_counts(kMostChunks, true)) {
+    for (const int count : counts) {
       if (!quick && !can_reach_target(count)) continue;
       for (const PlannerRow& planner : planners()) {
         if (planner.compressed) attempts.push_back({&planner, count, quick ? 0.5 : 0.2, quick});
@@ -596,9 +592,8 @@ class Portfolio {
   std::chrono::steady_clock::time_point started_;
   double cpu_started_ = 0;
 
-  std::int64_t deliveries_ = 0;  ///< with one chunk a block
+  std::int64_t deliveries_ = 0;  ///< count_deliveries
   Symmetry symmetry_;            ///< trivial: none to be used
-  std::int64_t order_ = 1;       ///< of the group
   Bound bound_;
   std::mutex problems_mutex_, bounds_mutex_, pace_mutex_;
   std::map<std::pair<int, bool>, std::weak_ptr<const Problem>>

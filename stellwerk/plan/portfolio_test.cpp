@@ -100,6 +100,15 @@ TEST(Portfolio, TheSameRequestGivesTheSamePlan) {
   EXPECT_EQ(first.sends, plan(wish).sends);
 }
 
+TEST(Portfolio, RepresentativesWithManyHopsWereNotWrittenOutAndRefused) {
+  // 26,000 deliveries are 420,000 sends.
+  PortfolioRequest wish = request(testing::ring(64), Collective::alltoall, 7);
+  wish.planner = "symmetric";
+  const Plan found = plan(wish);
+  EXPECT_TRUE(found.problem.symmetry.trivial());
+  EXPECT_GT(found.sends.size(), 400'000U);
+}
+
 TEST(Portfolio, TheNamedPlannerAlone) {
   PortfolioRequest wish = request(testing::ring(4), Collective::allgather);
   wish.planner = "rounds";

@@ -1,7 +1,7 @@
 // Breadth first from one node of every orbit, over sequences of link orbits. A switch or
 // destination is kept at the end of a sequence only if no shorter sequence reaches it with as much
 // capacity; so no path passes a node twice. Linear in the sequences kept times the links that leave
-// their ends. Test: symmetric_lanes_test.cpp.
+// their ends. Test: symmetric_test.cpp.
 #include "stellwerk/plan/symmetric_lanes.hpp"
 
 #include <algorithm>

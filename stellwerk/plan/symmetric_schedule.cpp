@@ -9,7 +9,7 @@
 // send under the whole group at once, and there are few of them.
 //
 // Complexity: a pass is tasks * (log tasks + uses * steps of a timeline that are met). Tests:
-// symmetric_schedule_test.cpp.
+// symmetric_test.cpp.
 #include "stellwerk/plan/symmetric_schedule.hpp"
 
 #include <algorithm>

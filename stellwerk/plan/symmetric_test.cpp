@@ -8,7 +8,7 @@
 #include "stellwerk/check/verify.hpp"
 #include "stellwerk/core/expansion.hpp"
 #include "stellwerk/io/catalogue.hpp"
-#include "stellwerk/plan/symmetric_for_test.hpp"
+#include "tests/support/symmetric_networks.hpp"
 
 namespace stellwerk {
 namespace {

@@ -158,6 +158,11 @@ TEST(BrokenInput, CommandLines) {
        "--epoch: '0x' is no multiple: write a positive number and x, as in 2x"},
       {"", "plan -t pair.json -c allgather -s 1K --planner rings", 2,
        "'rings' is not a planner: choose one of " + planner_names()},
+      {"", "plan -t rail:1024x8 -c allgather -s 1GB", 4,
+       "67100672 deliveries are too many to plan (at most 20000000): take fewer ranks"},
+      {"", "plan -t rail:128x8 -c allgather -s 1GB --planner symmetric", 4,
+       "1047552 deliveries are too many to plan (at most 400000): take fewer ranks, or another "
+       "planner"},
       {"", "plan -t pair.json -c allgather -s 1K --objective speed", 2,
        "--objective: 'speed' is neither 'makespan' nor 'weighted'"},
       {"", "plan -t pair.json -c allgather -s 1K --write-model m.mps", 2,
