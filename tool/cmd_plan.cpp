@@ -6,6 +6,7 @@
 
 #include "stellwerk/base/error.hpp"
 #include "stellwerk/check/verify.hpp"
+#include "stellwerk/core/expansion.hpp"
 #include "stellwerk/io/plan_file.hpp"
 #include "stellwerk/plan/portfolio.hpp"
 #include "tool/commands.hpp"
@@ -42,7 +43,7 @@ int run(const Options& options) {
   ProgressLine progress;
   PortfolioRequest request{std::move(stated.topology), std::move(stated.jobs), stated.relays,
                            options.planner.planner.value_or(""), planning};
-  const Plan plan = make_plan(std::move(request), stop, &progress, judge);
+  Plan plan = make_plan(std::move(request), stop, &progress, judge);
   progress.erase();
 
   if (const auto complaint = judge(plan)) {
@@ -50,6 +51,7 @@ int run(const Options& options) {
                 "the planner '" + plan.result.planner +
                     "' made a plan that breaks the model, which is a bug: " + *complaint);
   }
+  if (options.expand) expand(plan);
   if (options.output) write_plan(plan, *options.output);
   if (options.json) {
     fmt::print("{}", format_result(plan));
@@ -70,7 +72,8 @@ RunCommand declare_plan(Arguments& arguments) {
   arguments.value({"-o,--output", "FILE", "write the plan (.zst: compressed)", "-o plan.json"},
                   options->output);
   arguments.flag(
-      {"--expand", "", "write every chunk and send (compressed plans are read but not yet written)",
+      {"--expand", "",
+       "write every chunk and send, not representatives and their symmetry (large fabrics)",
        "-o plan.json --expand"},
       options->expand);
   arguments.flag({"--json", "", "print the plan's result object instead of the table", "--json"},

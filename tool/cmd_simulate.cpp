@@ -11,6 +11,7 @@
 #include "stellwerk/base/error.hpp"
 #include "stellwerk/base/wide.hpp"
 #include "stellwerk/check/verify.hpp"
+#include "stellwerk/core/expansion.hpp"
 #include "stellwerk/io/load.hpp"
 #include "stellwerk/io/plan_file.hpp"
 #include "tool/commands.hpp"
@@ -84,13 +85,14 @@ int run(const Options& options) {
   const Factor latency = options.latency ? parse_factor("--latency", *options.latency) : Factor{};
   const Factor bandwidth =
       options.bandwidth ? parse_factor("--bandwidth", *options.bandwidth) : Factor{};
-  const Plan plan = read_plan(options.plan);
+  Plan plan = read_plan(options.plan);
   const Verdict verdict = verify(plan);
   if (!verdict.valid()) {
     throw Error(ErrorCode::verification_failed,
                 options.plan + ": not valid, so there is nothing to replay: " +
                     to_string(*verdict.violation) + ": " + verdict.message);
   }
+  expand(plan);  // other latencies and bandwidths may break the symmetry
   Topology network = plan.problem.topology;
   if (options.topology) {
     network = load_topology(*options.topology);

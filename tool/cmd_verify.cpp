@@ -6,6 +6,7 @@
 
 #include "stellwerk/base/error.hpp"
 #include "stellwerk/check/verify.hpp"
+#include "stellwerk/core/expansion.hpp"
 #include "stellwerk/io/plan_file.hpp"
 #include "tool/commands.hpp"
 
@@ -13,24 +14,28 @@ namespace stellwerk::tool {
 namespace {
 
 /// The exit status that one file asks for.
-int judge_file(const std::string& path) {
-  const Plan plan = read_plan(path);
+int judge_file(const std::string& path, bool in_full) {
+  Plan plan = read_plan(path);
+  if (in_full) expand(plan);
   const Verdict verdict = verify(plan);
   if (!verdict.valid()) {
     fmt::print("{}: not valid: {}: {}\n", path, to_string(*verdict.violation), verdict.message);
     return static_cast<int>(ErrorCode::verification_failed);
   }
-  fmt::print("{}: valid, {} in {} send{}\n", path, to_string(verdict.transfer_time),
-             plan.sends.size(), plan.sends.size() == 1 ? "" : "s");
+  const std::int64_t images = images_of_chunks(plan.problem);
+  const std::int64_t sends = images * static_cast<std::int64_t>(plan.sends.size());
+  fmt::print("{}: valid, {} in {} send{}{}\n", path, to_string(verdict.transfer_time), sends,
+             sends == 1 ? "" : "s",
+             images == 1 ? "" : fmt::format(" ({} representatives)", plan.sends.size()));
   return 0;
 }
 
 /// Every file is judged; the gravest status is the answer.
-int run(const std::vector<std::string>& paths) {
+int run(const std::vector<std::string>& paths, bool in_full) {
   int status = 0;
   for (const std::string& path : paths) {
     try {
-      status = std::max(status, judge_file(path));
+      status = std::max(status, judge_file(path, in_full));
     } catch (const Error& error) {
       if (paths.size() == 1) throw;
       fmt::print(stderr, "stellwerk: {}\n", error.what());
@@ -46,7 +51,12 @@ RunCommand declare_verify(Arguments& arguments) {
   const auto paths = std::make_shared<std::vector<std::string>>();
   arguments.operands({"PLAN", "", "plan files", "stellwerk verify plan.json other.json.zst"},
                      *paths);
-  return [paths] { return run(*paths); };
+  const auto in_full = std::make_shared<bool>(false);
+  arguments.flag({"--expand", "",
+                  "judge every send of a compressed plan, not representatives through the group",
+                  "stellwerk verify plan.json --expand"},
+                 *in_full);
+  return [paths, in_full] { return run(*paths, *in_full); };
 }
 
 }  // namespace stellwerk::tool

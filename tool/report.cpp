@@ -73,8 +73,16 @@ std::string epoch_text(const EpochRecord& epoch) {
   return text;
 }
 
+/// Of all images, and of what the plan lists.
+std::string count_text(const Plan& plan, std::size_t listed) {
+  const std::int64_t images = images_of_chunks(plan.problem);
+  if (images == 1) return fmt::format("{}", listed);
+  return fmt::format("{} ({} representatives, {} images each)",
+                     images * static_cast<std::int64_t>(listed), listed, images);
+}
+
 std::string chunks_text(const Plan& plan, const RecordedMetrics& metrics) {
-  std::string text = fmt::format("{}", plan.problem.chunks.size());
+  std::string text = count_text(plan, plan.problem.chunks.size());
   if (metrics.chunks_per_block) text += fmt::format(" ({} a block)", *metrics.chunks_per_block);
   return text;
 }
@@ -174,7 +182,7 @@ std::string plan_report(const Plan& plan, const std::string& verified) {
   table.add({"planner", result.planner});
   if (result.epoch) table.add({"epoch grid", epoch_text(*result.epoch)});
   table.add({"chunks", chunks_text(plan, metrics)});
-  table.add({"sends", fmt::format("{}", plan.sends.size())});
+  table.add({"sends", count_text(plan, plan.sends.size())});
   add_usage(table, plan);
   if (result.termination.limit != Limit::none)
     table.add({"stopped by", limit_text(result.termination.limit)});

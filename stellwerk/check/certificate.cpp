@@ -12,15 +12,21 @@
 #include <functional>
 #include <map>
 #include <queue>
+#include <span>
 #include <tuple>
 #include <utility>
 #include <vector>
 
 #include "stellwerk/base/error.hpp"
 #include "stellwerk/base/wide.hpp"
+#include "stellwerk/check/chunk_families.hpp"
 
 namespace stellwerk {
 namespace {
+
+using check::chunk_families;
+using check::ChunkFamily;
+using check::SizeCount;
 
 constexpr std::int64_t kPicoseconds = 1'000'000'000'000;
 constexpr std::int64_t kInfinite = INT64_MAX;
@@ -171,10 +177,24 @@ class Checker {
   struct Cut {
     Flags set;
     std::vector<LinkId> entries;
-    std::vector<ChunkId> counted;
-    std::vector<std::vector<NodeId>> sources;  // of each counted chunk
-    Flags destinations;                        // W': of counted chunks
+    /// The counted chunks by their sources: how many are ready when.
+    std::map<std::vector<NodeId>, std::map<std::int64_t, std::int64_t>> counted;
+    std::int64_t count = 0;
+    Bytes smallest{kInfinite};
+    Flags destinations;  // W': of counted chunks
     Int128 bytes = 0;
+
+    void add(std::vector<NodeId> sources, std::span<const SizeCount> sizes, std::int64_t copies,
+             Time ready) {
+      std::sort(sources.begin(), sources.end());
+      std::int64_t& same = counted[std::move(sources)][ready.ps];
+      for (const auto& [size, number] : sizes) {
+        same += number * copies;
+        count += number * copies;
+        smallest = std::min(smallest, size);
+        bytes = sum(bytes, product(size.value, number * copies));
+      }
+    }
   };
 
   Cut read_cut(bool may_select) const {
@@ -214,10 +234,24 @@ class Checker {
     const bool at_least = certificate_.kind == Certificate::Kind::chunk_cut && certificate_.chunk;
     const Bytes smallest = at_least ? problem_.chunks[chunk()].bytes : Bytes{1};
     cut.destinations.resize(nodes());
-    for (const ChunkId id : problem_.chunk_ids()) {
-      const Chunk& chunk = problem_.chunks[id];
-      const auto is_wanting = [&](NodeId node) { return wanting[node.index()]; };
-      const auto is_outside = [&](NodeId node) { return outside[node.index()]; };
+    if (problem_.symmetry.trivial()) {
+      count_chunks(cut, wanting, outside, smallest);
+    } else {
+      count_images(cut, wanting, outside, smallest);
+    }
+    if (cut.counted.empty()) refuse("the certificate proves nothing: no chunk must enter its set");
+    for (const LinkId id : topology_.link_ids()) {
+      const Link& link = topology_.link(id);
+      if (!cut.set[link.from.index()] && cut.set[link.to.index()]) cut.entries.push_back(id);
+    }
+    return cut;
+  }
+
+  /// C of the page, from a list of all chunks.
+  void count_chunks(Cut& cut, const Flags& wanting, const Flags& outside, Bytes smallest) const {
+    const auto is_wanting = [&](NodeId node) { return wanting[node.index()]; };
+    const auto is_outside = [&](NodeId node) { return outside[node.index()]; };
+    for (const Chunk& chunk : problem_.chunks) {
       if (chunk.bytes < smallest) continue;
       if (std::none_of(chunk.destinations.begin(), chunk.destinations.end(), is_wanting)) continue;
       std::vector<NodeId> sources;
@@ -232,20 +266,71 @@ class Checker {
         }
         sources = chunk.origins;
       }
-      std::sort(sources.begin(), sources.end());
-      cut.counted.push_back(id);
-      cut.sources.push_back(std::move(sources));
-      cut.bytes = sum(cut.bytes, chunk.bytes.value);
+      const SizeCount size{chunk.bytes, 1};
+      cut.add(std::move(sources), {&size, 1}, 1, chunk.ready);
       for (const NodeId node : chunk.destinations) {
         if (is_wanting(node)) cut.destinations[node.index()] = true;
       }
     }
-    if (cut.counted.empty()) refuse("the certificate proves nothing: no chunk must enter its set");
-    for (const LinkId id : topology_.link_ids()) {
-      const Link& link = topology_.link(id);
-      if (!cut.set[link.from.index()] && cut.set[link.to.index()]) cut.entries.push_back(id);
+  }
+
+  /// C of the page for a compressed problem: its chunks are the images of what is listed, that is,
+  /// those of the jobs.
+  void count_images(Cut& cut, const Flags& wanting, const Flags& outside, Bytes smallest) const {
+    for (const Job& job : problem_.jobs) {
+      const auto members = [&](const Flags& flags) {
+        std::vector<NodeId> result;
+        for (const NodeId rank : job.ranks) {
+          if (flags[rank.index()]) result.push_back(rank);
+        }
+        return result;
+      };
+      const std::vector<NodeId> wanting_ranks = members(wanting);
+      const std::vector<NodeId> outside_ranks = members(outside);
+      const auto want = [&](NodeId node) { cut.destinations[node.index()] = true; };
+      std::vector<SizeCount> sums;    // all sums of a job come from the same ranks
+      std::vector<NodeId> to_others;  // owners of what all others want
+      for (ChunkFamily& family : chunk_families(job)) {
+        std::erase_if(family.sizes, [&](const SizeCount& s) { return s.bytes < smallest; });
+        if (family.sizes.empty()) continue;
+        const NodeId owner = family.owner;
+        const bool owner_wants = wanting[owner.index()];
+        const auto others = static_cast<std::int64_t>(wanting_ranks.size()) - (owner_wants ? 1 : 0);
+        const auto add_sum = [&] {
+          sums.insert(sums.end(), family.sizes.begin(), family.sizes.end());
+        };
+        switch (family.shape) {
+          case ChunkFamily::Shape::sum_to_owner:
+            if (!owner_wants || outside_ranks.empty()) break;
+            add_sum();
+            want(owner);
+            break;
+          case ChunkFamily::Shape::sum_to_all:
+            if (wanting_ranks.empty() || outside_ranks.empty()) break;
+            if (sums.empty()) std::for_each(wanting_ranks.begin(), wanting_ranks.end(), want);
+            add_sum();
+            break;
+          case ChunkFamily::Shape::to_one:
+            if (!outside[owner.index()] || !wanting[family.destination.index()]) break;
+            cut.add({owner}, family.sizes, 1, job.start);
+            want(family.destination);
+            break;
+          case ChunkFamily::Shape::to_others:
+          case ChunkFamily::Shape::each_other:
+            if (!outside[owner.index()] || others == 0) break;
+            cut.add({owner}, family.sizes,
+                    family.shape == ChunkFamily::Shape::each_other ? others : 1, job.start);
+            to_others.push_back(owner);
+            break;
+        }
+      }
+      if (!sums.empty()) cut.add(outside_ranks, sums, 1, job.start);
+      for (const NodeId node : wanting_ranks) {
+        if (to_others.size() > 1 || (to_others.size() == 1 && to_others.front() != node)) {
+          want(node);
+        }
+      }
     }
-    return cut;
   }
 
   std::int64_t cut(bool dynamic) const {
@@ -257,10 +342,10 @@ class Checker {
     }
     spread_latency(to_go, true);
     std::int64_t ready = kInfinite;
-    for (std::size_t i = 0; i < cut.counted.size(); ++i) {
-      const std::int64_t own = problem_.chunks[cut.counted[i]].ready.ps;
+    for (const auto& [sources, times] : cut.counted) {
+      const std::int64_t own = times.begin()->first;
       ready = std::min(ready, own);
-      for (const NodeId source : cut.sources[i]) {
+      for (const NodeId source : sources) {
         release[source.index()] = std::min(release[source.index()], own);
       }
     }
@@ -345,9 +430,11 @@ class Checker {
 
   std::int64_t chunk_cut() const {
     const Cut cut = read_cut(true);
-    std::int64_t smallest = kInfinite;
-    for (const ChunkId id : cut.counted) {
-      smallest = std::min(smallest, problem_.chunks[id].bytes.value);
+    const std::int64_t smallest = cut.smallest.value;
+    constexpr std::int64_t kMostSlots = 200'000'000;
+    if (product(cut.count, static_cast<std::int64_t>(cut.entries.size())) > kMostSlots) {
+      refuse("the certificate is too large to be checked: it counts " + std::to_string(cut.count) +
+             " chunks on " + std::to_string(cut.entries.size()) + " links");
     }
     const WholeChunks whole = whole_chunks(smallest);
     std::vector<NodeId> wanting;
@@ -358,13 +445,9 @@ class Checker {
 
     // Releases and gates, link by link, for every counted chunk; chunks with the same sources share
     // a search.
-    std::map<std::vector<NodeId>, std::vector<ChunkId>> groups;
-    for (std::size_t i = 0; i < cut.counted.size(); ++i) {
-      groups[cut.sources[i]].push_back(cut.counted[i]);
-    }
     std::vector<std::vector<std::int64_t>> releases(cut.entries.size());
     std::vector<std::vector<std::int64_t>> gates(cut.entries.size());
-    for (const auto& [sources, chunks] : groups) {
+    for (const auto& [sources, times] : cut.counted) {
       const Distances first = whole_chunk_times(whole, sources, false);
       for (std::size_t e = 0; e < cut.entries.size(); ++e) {
         const Link& link = topology_.link(cut.entries[e]);
@@ -379,16 +462,18 @@ class Checker {
           gate = std::min(gate, within_horizon(Int128{before} + whole.transmission[k] +
                                                link.latency.ps + after));
         }
-        for (const ChunkId id : chunks) {
-          const Int128 ready = problem_.chunks[id].ready.ps;
-          releases[e].push_back(within_horizon(ready + release));
-          if (gate != kInfinite) gates[e].push_back(within_horizon(ready + gate));
+        for (const auto& [ready, number] : times) {
+          const auto copies = static_cast<std::size_t>(number);
+          const Int128 base = ready;
+          releases[e].insert(releases[e].end(), copies, within_horizon(base + release));
+          if (gate == kInfinite) continue;
+          gates[e].insert(gates[e].end(), copies, within_horizon(base + gate));
         }
       }
     }
 
     // The N smallest slots; the largest of them is on top.
-    const std::size_t count = cut.counted.size();
+    const std::size_t count = static_cast<std::size_t>(cut.count);
     std::priority_queue<std::int64_t> slots;
     std::vector<Gate> by_bytes;
     const Int128 chunk = product(smallest, kPicoseconds);
@@ -458,6 +543,21 @@ class Checker {
       gates.push_back(
           {product(lengths[id.index()], link.bandwidth.bytes_per_second), link.latency.ps});
     }
+    // All images of a chunk are as far from their destinations, if the lengths allow.
+    std::int64_t images = 1;
+    if (!problem_.symmetry.trivial()) {
+      const Orbits orbits = find_orbits(topology_, problem_.symmetry, problem_.jobs.front().ranks);
+      std::vector<std::int64_t> of_orbit(orbits.link_size.size(), -1);
+      for (const LinkId id : topology_.link_ids()) {
+        std::int64_t& length = of_orbit[orbits.link[id]];
+        if (length >= 0 && length != lengths[id.index()]) {
+          refuse("the certificate's lengths of " + topology_.link_name(id) +
+                 " and of one of its images differ: in a compressed plan they must not");
+        }
+        length = lengths[id.index()];
+      }
+      images = orbits.order;
+    }
     // Chunks with the same sources share searches, those with the same destinations the result.
     using Sources = std::pair<std::vector<NodeId>, std::vector<NodeId>>;  // origins, contributors
     struct Group {
@@ -493,12 +593,81 @@ class Checker {
           refuse("the certificate proves nothing: a chunk has no path to a destination");
         }
         if (group.distance == 0) continue;
-        total = sum(total, product(group.bytes, group.distance));
+        total = sum(total, product(product(group.bytes, images), group.distance));
         ready = std::min(ready, group.ready);
       }
     }
     if (total == 0) refuse("the certificate proves nothing: all distances are 0");
     return within_horizon(Int128{least(std::move(gates), total)} + ready);
+  }
+
+  /// n(c) of the page for every chunk.
+  template <class Count>
+  void count_crossings_of_chunks(const std::vector<std::size_t>& part_of, const Count& add) const {
+    const auto touched = [&](const std::vector<NodeId>& list) {
+      Flags result(certificate_.parts.size());
+      for (const NodeId node : list) result[part_of[node.index()]] = true;
+      return result;
+    };
+    const auto crossings = [&](const Chunk& chunk) {
+      const Flags wanting = touched(chunk.destinations);
+      const Flags giving = touched(chunk.is_reduction() ? chunk.contributors : chunk.origins);
+      std::int64_t a = 0, d = 0, both = 0;
+      for (std::size_t p = 0; p < certificate_.parts.size(); ++p) {
+        a += giving[p] ? 1 : 0;
+        d += wanting[p] ? 1 : 0;
+        both += giving[p] && wanting[p] ? 1 : 0;
+      }
+      if (!chunk.is_reduction()) return d - both;
+      return both > 0 ? a + d - 2 : a + d - 1;
+    };
+    const Chunk* previous = nullptr;
+    std::int64_t count = 0;
+    for (const Chunk& chunk : problem_.chunks) {
+      if (previous == nullptr || previous->origins != chunk.origins ||
+          previous->contributors != chunk.contributors ||
+          previous->destinations != chunk.destinations) {
+        count = crossings(chunk);
+      }
+      previous = &chunk;
+      add(count, chunk.bytes.value, chunk.ready);
+    }
+  }
+
+  /// The same for a compressed problem, from its jobs: with k parts that have ranks of the job, a
+  /// chunk for all others crosses k - 1 times, and so does a sum for its owner; a sum for all
+  /// 2 k - 2 times.
+  template <class Count>
+  void count_crossings_of_images(const std::vector<std::size_t>& part_of, const Count& add) const {
+    for (const Job& job : problem_.jobs) {
+      std::vector<std::int64_t> ranks(certificate_.parts.size(), 0);
+      for (const NodeId rank : job.ranks) ++ranks[part_of[rank.index()]];
+      const std::int64_t parts =
+          std::count_if(ranks.begin(), ranks.end(), [](std::int64_t r) { return r > 0; });
+      const auto all = static_cast<std::int64_t>(job.ranks.size());
+      for (const ChunkFamily& family : chunk_families(job)) {
+        const std::size_t own = part_of[family.owner.index()];
+        Int128 bytes = 0;
+        for (const auto& [size, number] : family.sizes) {
+          bytes = sum(bytes, product(size.value, number));
+        }
+        switch (family.shape) {
+          case ChunkFamily::Shape::to_others:
+          case ChunkFamily::Shape::sum_to_owner:
+            add(parts - 1, bytes, job.start);
+            break;
+          case ChunkFamily::Shape::sum_to_all:
+            add(2 * parts - 2, bytes, job.start);
+            break;
+          case ChunkFamily::Shape::each_other:
+            add(all - ranks[own], bytes, job.start);
+            break;
+          case ChunkFamily::Shape::to_one:
+            add(own == part_of[family.destination.index()] ? 0 : 1, bytes, job.start);
+            break;
+        }
+      }
+    }
   }
 
   /// A gossip may leave switches out that do not reduce, and counts latencies.
@@ -524,38 +693,17 @@ class Checker {
         refuse("no part of the certificate contains " + topology_.node(NodeId(v)).name);
       }
     }
-    const auto touched = [&](const std::vector<NodeId>& list) {
-      Flags result(parts.size());
-      for (const NodeId node : list) result[part_of[node.index()]] = true;
-      return result;
-    };
-    // n(c) of the page.
-    const auto crossings = [&](const Chunk& chunk) {
-      const Flags wanting = touched(chunk.destinations);
-      const Flags giving = touched(chunk.is_reduction() ? chunk.contributors : chunk.origins);
-      std::int64_t a = 0, d = 0, both = 0;
-      for (std::size_t p = 0; p < parts.size(); ++p) {
-        a += giving[p] ? 1 : 0;
-        d += wanting[p] ? 1 : 0;
-        both += giving[p] && wanting[p] ? 1 : 0;
-      }
-      if (!chunk.is_reduction()) return d - both;
-      return both > 0 ? a + d - 2 : a + d - 1;
-    };
     Int128 total = 0;
     std::int64_t ready = kInfinite;
-    const Chunk* previous = nullptr;
-    std::int64_t count = 0;
-    for (const Chunk& chunk : problem_.chunks) {
-      if (previous == nullptr || previous->origins != chunk.origins ||
-          previous->contributors != chunk.contributors ||
-          previous->destinations != chunk.destinations) {
-        count = crossings(chunk);
-      }
-      previous = &chunk;
-      if (count == 0) continue;
-      total = sum(total, product(count, chunk.bytes.value));
-      ready = std::min(ready, chunk.ready.ps);
+    const auto count = [&](std::int64_t crossings, Int128 bytes, Time time) {
+      if (crossings == 0 || bytes == 0) return;
+      total = sum(total, product(crossings, bytes));
+      ready = std::min(ready, time.ps);
+    };
+    if (problem_.symmetry.trivial()) {
+      count_crossings_of_chunks(part_of, count);
+    } else {
+      count_crossings_of_images(part_of, count);
     }
     if (total == 0) refuse("the certificate proves nothing: nothing must cross between its parts");
     std::vector<Gate> gates;

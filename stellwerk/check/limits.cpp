@@ -12,6 +12,7 @@ Bandwidth rate(Int128 sum) { return {static_cast<std::int64_t>(std::min<Int128>(
 /// "send 3 (chunk 7), send 9 (chunk 8)": the first few of the sends that are there.
 class Culprits {
  public:
+  explicit Culprits(const Quotient& quotient) : images_(!quotient.trivial()) {}
   void add(std::uint32_t send, ChunkId chunk) {
     ++count_;
     if (count_ > 3) return;
@@ -19,20 +20,27 @@ class Culprits {
              " (chunk " + std::to_string(chunk.value) + ")";
   }
   std::string text() const {
-    return count_ > 3 ? text_ + " and " + std::to_string(count_ - 3) + " more" : text_;
+    return (count_ > 3 ? text_ + " and " + std::to_string(count_ - 3) + " more" : text_) +
+           (images_ ? ", with their images" : "");
   }
 
  private:
+  bool images_;
   std::size_t count_ = 0;
   std::string text_;
 };
 
-/// One limit a node, or kUnlimited.
+/// One limit a resource, or kUnlimited: what the representatives may use of a node, so that their
+/// images do not exceed `limit(node)`.
 template <class Limit>
-std::vector<std::int64_t> node_limits(const Problem& problem, const Limit& limit) {
+std::vector<std::int64_t> node_limits(const Problem& problem, const Quotient& quotient,
+                                      const Limit& limit) {
   std::vector<std::int64_t> limits;
-  limits.reserve(problem.topology.nodes().size());
-  for (const Node& node : problem.topology.nodes()) limits.push_back(limit(node));
+  limits.reserve(quotient.nodes());
+  for (std::size_t r = 0; r < quotient.nodes(); ++r) {
+    const std::int64_t whole = limit(problem.topology.node(quotient.node_of(r)));
+    limits.push_back(whole == kUnlimited ? kUnlimited : whole / quotient.node_share(r));
+  }
   return limits;
 }
 
@@ -41,16 +49,18 @@ bool any(const std::vector<std::int64_t>& limits) {
 }
 
 /// Injection (at the tails of links) or ejection (at their heads).
-Judgement judge_node_rates(const Problem& problem, const Flights& flights, bool injection) {
+Judgement judge_node_rates(const Problem& problem, const Flights& flights, const Quotient& quotient,
+                           bool injection) {
   const Topology& topology = problem.topology;
-  const std::vector<std::int64_t> limits = node_limits(problem, [&](const Node& node) {
+  const auto limit_of = [&](const Node& node) {
     const std::optional<Bandwidth> limit = injection ? node.injection : node.ejection;
     return limit ? limit->bytes_per_second : kUnlimited;
-  });
+  };
+  const std::vector<std::int64_t> limits = node_limits(problem, quotient, limit_of);
   if (!any(limits)) return {};
   const auto node_of = [&](const Use& use) {
     const Link& link = topology.link(use.link);
-    return injection ? link.from : link.to;
+    return quotient.node(injection ? link.from : link.to);
   };
   const auto load_of = [&](const Use& use) {
     const std::int64_t begin = injection ? use.begin : flights.first_in(use);
@@ -59,25 +69,26 @@ Judgement judge_node_rates(const Problem& problem, const Flights& flights, bool 
   };
   const auto overload = first_overload(limits, [&](const auto& use_load) {
     for (const Use& use : flights.uses()) {
-      const NodeId node = node_of(use);
-      if (limits[node.index()] != kUnlimited) use_load(node.index(), load_of(use));
+      const std::size_t node = node_of(use);
+      if (limits[node] != kUnlimited) use_load(node, load_of(use));
     }
   });
   if (!overload) return {};
-  Culprits culprits;
+  Culprits culprits(quotient);
   for (const Use& use : flights.uses()) {
-    if (node_of(use).index() != overload->resource) continue;
+    if (node_of(use) != overload->resource) continue;
     const Load load = load_of(use);
     if (load.begin <= overload->instant && overload->instant < load.end) {
       culprits.add(use.send, flights.send(use.send).chunk);
     }
   }
+  const Node& node = topology.node(quotient.node_of(overload->resource));
+  const Int128 sum = overload->sum * quotient.node_share(overload->resource);
   return found(Violation::node_capacity,
-               topology.node(NodeId(overload->resource)).name +
-                   (injection ? " sends at " : " receives at ") + to_string(rate(overload->sum)) +
+               node.name + (injection ? " sends at " : " receives at ") + to_string(rate(sum)) +
                    " from " + to_exact_string(Time{overload->instant}) + " on, more than its " +
                    (injection ? "injection of " : "ejection of ") +
-                   to_string(Bandwidth{limits[overload->resource]}) + ": " + culprits.text());
+                   to_string(Bandwidth{limit_of(node)}) + ": " + culprits.text());
 }
 
 }  // namespace
@@ -90,43 +101,49 @@ ByChunk::ByChunk(const Problem& problem, const Schedule& sends)
   for (std::uint32_t id = 0; id < sends.size(); ++id) sends_[next[sends[id].chunk.index()]++] = id;
 }
 
-Judgement judge_links(const Problem& problem, const Flights& flights) {
+Judgement judge_links(const Problem& problem, const Flights& flights, const Quotient& quotient) {
   const Topology& topology = problem.topology;
   std::vector<std::int64_t> limits;
-  limits.reserve(topology.links().size());
-  for (const Link& link : topology.links()) limits.push_back(link.bandwidth.bytes_per_second);
+  limits.reserve(quotient.links());
+  for (std::size_t r = 0; r < quotient.links(); ++r) {
+    const Link& link = topology.link(quotient.link_of(r));
+    limits.push_back(link.bandwidth.bytes_per_second / quotient.link_share(r));
+  }
   const auto load_of = [&](const Use& use) {
     return Load{use.begin, use.begin + flights.duration(use.send),
                 flights.send(use.send).rate.bytes_per_second};
   };
   const auto overload = first_overload(limits, [&](const auto& use_load) {
-    for (const Use& use : flights.uses()) use_load(use.link.index(), load_of(use));
+    for (const Use& use : flights.uses()) use_load(quotient.link(use.link), load_of(use));
   });
   if (!overload) return {};
-  Culprits culprits;
+  Culprits culprits(quotient);
   for (const Use& use : flights.uses()) {
-    if (use.link.index() != overload->resource) continue;
+    if (quotient.link(use.link) != overload->resource) continue;
     const Load load = load_of(use);
     if (load.begin <= overload->instant && overload->instant < load.end) {
       culprits.add(use.send, flights.send(use.send).chunk);
     }
   }
+  const LinkId link = quotient.link_of(overload->resource);
+  const Int128 sum = overload->sum * quotient.link_share(overload->resource);
   return found(Violation::link_capacity,
-               "link " + topology.link_name(LinkId(overload->resource)) + " carries " +
-                   to_string(rate(overload->sum)) + " from " +
+               "link " + topology.link_name(link) + " carries " + to_string(rate(sum)) + " from " +
                    to_exact_string(Time{overload->instant}) + " on, more than its " +
-                   to_string(Bandwidth{limits[overload->resource]}) + ": " + culprits.text());
+                   to_string(topology.link(link).bandwidth) + ": " + culprits.text());
 }
 
-Judgement judge_nodes(const Problem& problem, const Flights& flights) {
-  if (auto finding = judge_node_rates(problem, flights, true)) return finding;
-  return judge_node_rates(problem, flights, false);
+Judgement judge_nodes(const Problem& problem, const Flights& flights, const Quotient& quotient) {
+  if (auto finding = judge_node_rates(problem, flights, quotient, true)) return finding;
+  return judge_node_rates(problem, flights, quotient, false);
 }
 
-Judgement judge_buffers(const Problem& problem, const Flights& flights, const ByChunk& by_chunk) {
+Judgement judge_buffers(const Problem& problem, const Flights& flights, const ByChunk& by_chunk,
+                        const Quotient& quotient) {
   const Topology& topology = problem.topology;
-  const std::vector<std::int64_t> limits = node_limits(
-      problem, [](const Node& node) { return node.buffer ? node.buffer->value : kUnlimited; });
+  const std::vector<std::int64_t> limits = node_limits(problem, quotient, [](const Node& node) {
+    return node.buffer ? node.buffer->value : kUnlimited;
+  });
   if (!any(limits)) return {};
 
   /// A chunk in transit at a node.
@@ -151,7 +168,7 @@ Judgement judge_buffers(const Problem& problem, const Flights& flights, const By
       for (const NodeId node : *nodes) marks[node] = {id, true, 0};
     }
     const auto stay = [&](NodeId node, std::int64_t begin, std::int64_t end) {
-      if (limits[node.index()] == kUnlimited) return;
+      if (limits[quotient.node(node)] == kUnlimited) return;
       Mark& mark = marks[node];
       if (mark.chunk == id && mark.needs) return;
       if (mark.chunk != id) {
@@ -174,7 +191,7 @@ Judgement judge_buffers(const Problem& problem, const Flights& flights, const By
   }
   const auto overload = first_overload(limits, [&](const auto& use_load) {
     for (const Stay& stay : stays) {
-      use_load(stay.node.index(),
+      use_load(quotient.node(stay.node),
                Load{stay.begin, stay.end, problem.chunks[stay.chunk].bytes.value});
     }
   });
@@ -182,43 +199,46 @@ Judgement judge_buffers(const Problem& problem, const Flights& flights, const By
   std::size_t held = 0;
   ChunkId last;  // the one that is too much
   for (const Stay& stay : stays) {
-    if (stay.node.index() != overload->resource) continue;
+    if (quotient.node(stay.node) != overload->resource) continue;
     if (stay.begin <= overload->instant && overload->instant < stay.end) ++held;
     if (stay.begin == overload->instant) last = stay.chunk;
   }
-  const auto bytes = static_cast<std::int64_t>(std::min<Int128>(overload->sum, INT64_MAX));
+  const Node& node = topology.node(quotient.node_of(overload->resource));
+  const std::int64_t share = quotient.node_share(overload->resource);
+  const auto bytes = static_cast<std::int64_t>(std::min<Int128>(overload->sum * share, INT64_MAX));
   return found(Violation::buffer,
-               topology.node(NodeId(overload->resource)).name + " holds " + std::to_string(held) +
+               node.name + " holds " + std::to_string(held * static_cast<std::size_t>(share)) +
                    " chunks in transit, " + to_string(Bytes{bytes}) + ", when " +
-                   Names(problem).chunk(last) + " comes in at " +
-                   to_exact_string(Time{overload->instant}) + ", but its buffer is " +
-                   to_string(Bytes{limits[overload->resource]}));
+                   (quotient.trivial() ? "" : "an image of ") + Names(problem).chunk(last) +
+                   " comes in at " + to_exact_string(Time{overload->instant}) +
+                   ", but its buffer is " + to_string(*node.buffer));
 }
 
-Judgement judge_groups(const Problem& problem, const Flights& flights) {
-  const std::vector<std::int64_t> limits = node_limits(problem, [](const Node& node) {
+Judgement judge_groups(const Problem& problem, const Flights& flights, const Quotient& quotient) {
+  const std::vector<std::int64_t> limits = node_limits(problem, quotient, [](const Node& node) {
     return node.max_groups ? std::int64_t{*node.max_groups} : kUnlimited;
   });
   if (!any(limits)) return {};
   const auto overload = first_overload(limits, [&](const auto& use_load) {
     for (const Group& group : flights.groups()) {
-      use_load(group.node.index(),
+      use_load(quotient.node(group.node),
                Load{group.begin, group.begin + flights.duration(group.send), 1});
     }
   });
   if (!overload) return {};
-  Culprits culprits;
+  Culprits culprits(quotient);
   for (const Group& group : flights.groups()) {
-    if (group.node.index() == overload->resource && group.begin <= overload->instant &&
+    if (quotient.node(group.node) == overload->resource && group.begin <= overload->instant &&
         overload->instant < group.begin + flights.duration(group.send)) {
       culprits.add(group.send, flights.send(group.send).chunk);
     }
   }
+  const Node& node = problem.topology.node(quotient.node_of(overload->resource));
+  const Int128 sum = overload->sum * quotient.node_share(overload->resource);
   return found(Violation::groups,
-               problem.topology.node(NodeId(overload->resource)).name + " serves " +
-                   std::to_string(static_cast<std::int64_t>(overload->sum)) +
+               node.name + " serves " + std::to_string(static_cast<std::int64_t>(sum)) +
                    " multicast groups from " + to_exact_string(Time{overload->instant}) +
-                   " on, more than its " + std::to_string(limits[overload->resource]) + ": " +
+                   " on, more than its " + std::to_string(*node.max_groups) + ": " +
                    culprits.text());
 }
 

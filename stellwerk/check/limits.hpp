@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "stellwerk/check/flights.hpp"
+#include "stellwerk/check/quotient.hpp"
 
 namespace stellwerk::check {
 
@@ -25,16 +26,19 @@ class ByChunk {
   std::vector<std::uint32_t> begin_, sends_;
 };
 
+// What is judged is `flights` with all their images under `quotient`.
+
 /// link_capacity: the rates on a link against its bandwidth.
-Judgement judge_links(const Problem& problem, const Flights& flights);
+Judgement judge_links(const Problem& problem, const Flights& flights, const Quotient& quotient);
 
 /// node_capacity: injection and ejection.
-Judgement judge_nodes(const Problem& problem, const Flights& flights);
+Judgement judge_nodes(const Problem& problem, const Flights& flights, const Quotient& quotient);
 
 /// buffer: bytes of chunks in transit.
-Judgement judge_buffers(const Problem& problem, const Flights& flights, const ByChunk& by_chunk);
+Judgement judge_buffers(const Problem& problem, const Flights& flights, const ByChunk& by_chunk,
+                        const Quotient& quotient);
 
 /// groups: multicast sends in progress at a switch.
-Judgement judge_groups(const Problem& problem, const Flights& flights);
+Judgement judge_groups(const Problem& problem, const Flights& flights, const Quotient& quotient);
 
 }  // namespace stellwerk::check

@@ -3,6 +3,7 @@
 //   holds.cpp       causality, sums: who holds what since when
 //   limits.cpp      links, nodes, buffers, groups
 //   certificate.cpp bounds
+//   quotient.cpp    compressed plans: the group, and why representatives are enough
 // Nothing here is shared with planners, re-timing, the simulator or the search for bounds, so that
 // a mistake there cannot hide itself. The cost is a few passes over the sends and one sort a
 // resource: O(k log k) for k uses of links. Decisions where the model could be read in two ways are
@@ -15,11 +16,14 @@
 #include <tuple>
 
 #include "stellwerk/base/error.hpp"
+#include "stellwerk/base/rng.hpp"
 #include "stellwerk/check/certificate.hpp"
 #include "stellwerk/check/finding.hpp"
 #include "stellwerk/check/flights.hpp"
 #include "stellwerk/check/holds.hpp"
 #include "stellwerk/check/limits.hpp"
+#include "stellwerk/check/quotient.hpp"
+#include "stellwerk/check/representatives.hpp"
 #include "stellwerk/core/metrics.hpp"
 
 namespace stellwerk {
@@ -63,15 +67,10 @@ Judgement check_chunks_are_sane(const Problem& problem) {
   return {};
 }
 
-Judgement judge_sends(const Problem& problem, const Schedule& sends, Verdict& verdict) {
-  if (auto finding = check_chunks_are_sane(problem)) return finding;
-  check::Flights flights(problem, sends);
-  if (auto finding = flights.build()) return finding;
-  const check::ByChunk by_chunk(problem, sends);
-
-  // Causality first: a send that is too early usually collides with another, too.
+/// Who holds what since when: causality, sums, and when everything is finished.
+Judgement judge_holds(const Problem& problem, const check::Flights& flights,
+                      const check::ByChunk& by_chunk, Verdict& verdict, Judgement& unmet) {
   check::Holds holds(problem, flights);
-  Judgement unmet;  // the first destination that is left without; reported after all else
   verdict.job_finish.assign(problem.jobs.size(), Time{});
   verdict.rank_finish.assign(problem.topology.nodes().size(), Time{});
   for (const ChunkId id : problem.chunk_ids()) {
@@ -93,11 +92,79 @@ Judgement judge_sends(const Problem& problem, const Schedule& sends, Verdict& ve
   for (const Time finish : verdict.job_finish) {
     verdict.transfer_time = std::max(verdict.transfer_time, finish);
   }
-  if (auto finding = check::judge_links(problem, flights)) return finding;
-  if (auto finding = check::judge_nodes(problem, flights)) return finding;
-  if (auto finding = check::judge_buffers(problem, flights, by_chunk)) return finding;
-  if (auto finding = check::judge_groups(problem, flights)) return finding;
-  return unmet;
+  return {};
+}
+
+/// The rules that concern one send or one chunk after the other, for the images under a random
+/// element. That they hold follows from what has been checked; a mistake there shows here.
+Judgement judge_sample(const Problem& problem, const Schedule& sends,
+                       const check::Quotient& quotient, const Verdict& verdict, Rng& rng) {
+  Permutation element;
+  for (const NodeId id : problem.topology.node_ids()) element.push_back(id);
+  constexpr int kSteps = 20;
+  for (int i = 0; i < kSteps; ++i) {
+    const auto& generators = problem.symmetry.generators;
+    Permutation power = generators[rng.below(generators.size())];
+    for (std::uint64_t e = rng.below(static_cast<std::uint64_t>(quotient.order())); e > 0; e /= 2) {
+      if (e % 2 == 1) {
+        for (NodeId& node : element) node = power[node.index()];
+      }
+      Permutation square(power.size());
+      for (std::size_t v = 0; v < power.size(); ++v) square[v] = power[power[v].index()];
+      power = std::move(square);
+    }
+  }
+  const check::ImagePlan image = check::image_of(problem, sends, element, quotient.images());
+  check::Flights flights(image.problem, image.sends);
+  if (auto finding = flights.build()) return finding;
+  const check::ByChunk by_chunk(image.problem, image.sends);
+  Verdict of_image;
+  Judgement unmet;
+  if (auto finding = judge_holds(image.problem, flights, by_chunk, of_image, unmet)) return finding;
+  if (unmet) return unmet;
+  bool same = of_image.job_finish == verdict.job_finish;
+  for (const NodeId id : problem.topology.node_ids()) {
+    const std::size_t image_id = element[id.index()].index();
+    same = same && of_image.rank_finish[image_id] == verdict.rank_finish[id.index()];
+  }
+  if (same) return {};
+  return found(Violation::wrong_symmetry, "images of the sends arrive at other times than they do");
+}
+
+/// A rank waits for the images of what its images wait for.
+void spread_finish(const check::Quotient& quotient, std::vector<Time>& rank_finish) {
+  std::vector<Time> latest(quotient.nodes());
+  for (std::size_t v = 0; v < rank_finish.size(); ++v) {
+    Time& orbit = latest[quotient.node(NodeId(v))];
+    orbit = std::max(orbit, rank_finish[v]);
+  }
+  for (std::size_t v = 0; v < rank_finish.size(); ++v) {
+    rank_finish[v] = latest[quotient.node(NodeId(v))];
+  }
+}
+
+/// Precondition: `quotient` is built.
+Judgement judge_sends(const Problem& problem, const Schedule& sends,
+                      const check::Quotient& quotient, Verdict& verdict) {
+  if (auto finding = check_chunks_are_sane(problem)) return finding;
+  check::Flights flights(problem, sends);
+  if (auto finding = flights.build()) return finding;
+  const check::ByChunk by_chunk(problem, sends);
+  // Causality first: a send that is too early usually collides with another, too.
+  Judgement unmet;  // the first destination that is left without; reported after all else
+  if (auto finding = judge_holds(problem, flights, by_chunk, verdict, unmet)) return finding;
+  if (auto finding = check::judge_links(problem, flights, quotient)) return finding;
+  if (auto finding = check::judge_nodes(problem, flights, quotient)) return finding;
+  if (auto finding = check::judge_buffers(problem, flights, by_chunk, quotient)) return finding;
+  if (auto finding = check::judge_groups(problem, flights, quotient)) return finding;
+  if (unmet || quotient.trivial()) return unmet;
+  constexpr int kSamples = 2;
+  Rng rng(1);
+  for (int i = 0; i < kSamples; ++i) {
+    if (auto finding = judge_sample(problem, sends, quotient, verdict, rng)) return finding;
+  }
+  spread_finish(quotient, verdict.rank_finish);
+  return {};
 }
 
 /// What makes two chunks the same, whatever the order in which their nodes are listed.
@@ -120,15 +187,43 @@ std::string describe(const Problem& problem, const Chunk& chunk) {
          problem.jobs[chunk.job.index()].name + "'";
 }
 
+/// The usual case: all chunks in the order of make_problem. A rank's chunks at a time, since a
+/// second list of all is large.
+bool in_order_of_jobs(const Problem& problem) {
+  std::size_t next = 0;
+  const auto match = [&](const std::vector<Chunk>& expected) {
+    if (expected.size() > problem.chunks.size() - next) return false;
+    const bool same = std::equal(expected.begin(), expected.end(),
+                                 problem.chunks.begin() + static_cast<std::ptrdiff_t>(next));
+    next += expected.size();
+    return same;
+  };
+  for (std::size_t j = 0; j < problem.jobs.size(); ++j) {
+    const Job& job = problem.jobs[j];
+    if (job.collective == Collective::custom) {
+      if (!match(make_chunks(job, JobId(j)))) return false;
+      continue;
+    }
+    for (std::size_t i = 0; i < job.ranks.size(); ++i) {
+      if (!match(make_chunks_of(job, JobId(j), i))) return false;
+    }
+  }
+  return next == problem.chunks.size();
+}
+
 /// The chunks of the plan are those of its jobs, in any order.
-Judgement judge_chunks(const Problem& problem) {
-  Problem expected;
+Judgement judge_chunks(const Problem& problem, check::Quotient& quotient) {
+  if (!quotient.trivial()) {
+    if (auto finding = check_chunks_are_sane(problem)) return finding;
+    return check::judge_representatives(problem, quotient);
+  }
   try {
-    expected = make_problem(problem.topology, problem.jobs, problem.relays);
+    check_jobs(problem.topology, problem.jobs);
   } catch (const Error& error) {
     return found(Violation::chunks_differ, std::string("the jobs are not valid: ") + error.what());
   }
-  if (expected.chunks == problem.chunks) return {};
+  if (in_order_of_jobs(problem)) return {};
+  const Problem expected = make_problem(problem.topology, problem.jobs, problem.relays);
   if (auto finding = check_chunks_are_sane(problem)) return finding;
   const auto sorted = [](const IdVector<ChunkId, Chunk>& chunks) {
     std::vector<Chunk> result;
@@ -273,21 +368,28 @@ const char* to_string(Violation violation) {
       return "wrong bound";
     case Violation::wrong_metric:
       return "wrong metric";
+    case Violation::wrong_symmetry:
+      return "wrong symmetry";
   }
   return "unknown";
 }
 
 Verdict verify_sends(const Problem& problem, const Schedule& sends) {
   Verdict verdict;
-  if (auto finding = judge_sends(problem, sends, verdict)) refuse(verdict, std::move(*finding));
+  check::Quotient quotient(problem);
+  auto finding = quotient.build();
+  if (!finding) finding = judge_sends(problem, sends, quotient, verdict);
+  if (finding) refuse(verdict, std::move(*finding));
   return verdict;
 }
 
 Verdict verify(const Plan& plan) {
   Verdict verdict;
+  check::Quotient quotient(plan.problem);
   const auto judge = [&]() -> Judgement {
-    if (auto finding = judge_chunks(plan.problem)) return finding;
-    if (auto finding = judge_sends(plan.problem, plan.sends, verdict)) return finding;
+    if (auto finding = quotient.build()) return finding;
+    if (auto finding = judge_chunks(plan.problem, quotient)) return finding;
+    if (auto finding = judge_sends(plan.problem, plan.sends, quotient, verdict)) return finding;
     if (auto finding = judge_finish(plan, verdict)) return finding;
     if (auto finding = judge_bounds(plan)) return finding;
     return judge_metrics(plan);

@@ -18,17 +18,19 @@ enum class Violation : std::uint8_t {
                    ///< forwards
   not_held,  ///< a send starts before its sender holds the chunk (or the full sum, or any partial
              ///< sum)
-  link_capacity,  ///< rates on a link exceed its bandwidth
-  node_capacity,  ///< injection or ejection exceeded
-  buffer,         ///< transit buffer exceeded
-  groups,         ///< multicast groups at a switch exceeded
-  merged_twice,   ///< a contributor would be counted twice
-  demand_unmet,   ///< a destination never holds its chunk
-  chunks_differ,  ///< the chunks are not what the jobs ask for
-  wrong_finish,   ///< the recorded transfer time or a job's finish is not what the sends give
-  wrong_bound,    ///< a recorded bound is not what its certificate proves, or exceeds the transfer
-                  ///< time
-  wrong_metric,   ///< gap, algbw, busbw or sizes do not follow from the rest
+  link_capacity,   ///< rates on a link exceed its bandwidth
+  node_capacity,   ///< injection or ejection exceeded
+  buffer,          ///< transit buffer exceeded
+  groups,          ///< multicast groups at a switch exceeded
+  merged_twice,    ///< a contributor would be counted twice
+  demand_unmet,    ///< a destination never holds its chunk
+  chunks_differ,   ///< the chunks are not what the jobs ask for
+  wrong_finish,    ///< the recorded transfer time or a job's finish is not what the sends give
+  wrong_bound,     ///< a recorded bound is not what its certificate proves, or exceeds the transfer
+                   ///< time
+  wrong_metric,    ///< gap, algbw, busbw or sizes do not follow from the rest
+  wrong_symmetry,  ///< a compressed plan's permutations are no symmetries of topology and jobs, or
+                   ///< keep a rank in place
 };
 
 const char* to_string(Violation violation);
@@ -43,7 +45,9 @@ struct Verdict {
   bool valid() const { return !violation; }
 };
 
-/// Judges the sends alone: everything up to demand_unmet.
+/// Judges the sends alone: everything up to demand_unmet, and wrong_symmetry. With a symmetry the
+/// sends stand for all their images, which are judged through the group, never written down
+/// (check/quotient.cpp).
 Verdict verify_sends(const Problem& problem, const Schedule& sends);
 
 /// Judges a whole plan: chunks against jobs, sends, recorded finish times, bounds with their

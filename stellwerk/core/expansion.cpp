@@ -2,7 +2,7 @@
 // has mapped origins, destinations, contributors and owner; like chunks (same job, ends, bytes and
 // ready time) are interchangeable, so the images of the k-th like representative become the k-th
 // like chunk of the jobs. An element that maps a chunk to itself gives more sends of that same
-// chunk; images that coincide count once. Time and memory are linear in the size of the result plus
+// chunk; images that coincide then count once. Time and memory are linear in the size of the result plus
 // |group| * nodes; expansion_test.cpp compares with plans written out in full.
 #include "stellwerk/core/expansion.hpp"
 
@@ -11,6 +11,7 @@
 #include <set>
 #include <string>
 #include <tuple>
+#include <utility>
 
 #include "stellwerk/base/error.hpp"
 
@@ -152,9 +153,18 @@ void expand(Plan& plan, const std::vector<Permutation>& generators) {
   const auto everything = [](const Send& s) {
     return std::tie(s.start, s.chunk, s.links, s.op, s.rate, s.offset, s.bytes);
   };
-  std::sort(sends.begin(), sends.end(),
-            [&](const Send& a, const Send& b) { return everything(a) < everything(b); });
-  sends.erase(std::unique(sends.begin(), sends.end()), sends.end());
+  bool keeps_a_chunk = false;  // some element but the identity
+  for (const ChunkId r : plan.problem.chunk_ids()) {
+    for (std::size_t g = 1; g < group.size() && !keeps_a_chunk; ++g) {
+      keeps_a_chunk =
+          chunk_image[r.index() * group.size() + g] == chunk_image[r.index() * group.size()];
+    }
+  }
+  if (keeps_a_chunk) {
+    std::sort(sends.begin(), sends.end(),
+              [&](const Send& a, const Send& b) { return everything(a) < everything(b); });
+    sends.erase(std::unique(sends.begin(), sends.end()), sends.end());
+  }
   sort_sends(topology, sends);
 
   for (std::optional<Bound>* bound : {&plan.result.bound, &plan.result.bound_chunked}) {
@@ -165,6 +175,11 @@ void expand(Plan& plan, const std::vector<Permutation>& generators) {
   }
   plan.problem.chunks = whole.chunks;
   plan.sends = std::move(sends);
+}
+
+void expand(Plan& plan) {
+  const Symmetry symmetry = std::exchange(plan.problem.symmetry, {});
+  if (!symmetry.trivial()) expand(plan, symmetry.generators);
 }
 
 }  // namespace stellwerk

@@ -18,5 +18,7 @@ std::vector<Permutation> group_closure(const std::vector<Permutation>& generator
 /// Throws Error(unreadable_input): a generator that is no symmetry of the links, a chunk image that
 /// the jobs do not ask for, or a plan too large to be expanded.
 void expand(Plan& plan, const std::vector<Permutation>& generators);
+/// By the problem's own symmetry, which it then no longer has. A plan without one stays as it is.
+void expand(Plan& plan);
 
 }  // namespace stellwerk

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <optional>
 #include <tuple>
 #include <unordered_map>
 #include <utility>
@@ -230,9 +231,9 @@ struct Step {
 };
 
 /// Stays in transit of one chunk: from its first byte in to the end of its last send out.
+template <class Add>
 void collect_transit(const Problem& problem, const Schedule& sends,
-                     const std::vector<std::size_t>& of_chunk, const Chunk& chunk,
-                     IdVector<NodeId, std::vector<Step>>& steps) {
+                     const std::vector<std::size_t>& of_chunk, const Chunk& chunk, const Add& add) {
   std::map<NodeId, Interval> stays;
   NodeSet at_home;
   for (const auto* nodes : {&chunk.origins, &chunk.contributors, &chunk.destinations}) {
@@ -261,11 +262,40 @@ void collect_transit(const Problem& problem, const Schedule& sends,
       stay->second.end = std::max(stay->second.end, sends[k].start + when.entry[i] + when.duration);
     }
   }
-  for (const auto& [id, stay] : stays) {
-    steps[id].push_back({stay.begin, chunk.bytes.value});
-    steps[id].push_back({stay.end, -chunk.bytes.value});
-  }
+  for (const auto& [id, stay] : stays) add(id, stay);
 }
+
+/// Links and nodes that are used alike: those that the problem's symmetry maps to each other. What
+/// the sends of the representatives do to one of them, their images do to each, `share` times.
+class Resources {
+ public:
+  explicit Resources(const Problem& problem) {
+    const Topology& topology = problem.topology;
+    if (!problem.symmetry.trivial()) {
+      orbits_ = find_orbits(topology, problem.symmetry, problem.jobs.front().ranks);
+      order_ = orbits_->order;
+    }
+    links_ = orbits_ ? orbits_->link_size.size() : topology.links().size();
+    nodes_ = orbits_ ? orbits_->node_size.size() : topology.nodes().size();
+  }
+  std::int64_t order() const { return order_; }
+  std::size_t links() const { return links_; }
+  std::size_t nodes() const { return nodes_; }
+  std::size_t of(LinkId id) const { return orbits_ ? orbits_->link[id] : id.index(); }
+  std::size_t of(NodeId id) const { return orbits_ ? orbits_->node[id] : id.index(); }
+  std::int64_t link_share(std::size_t r) const {
+    return orbits_ ? order_ / orbits_->link_size[r] : 1;
+  }
+  std::int64_t node_share(std::size_t r) const {
+    return orbits_ ? order_ / orbits_->node_size[r] : 1;
+  }
+
+ private:
+  std::optional<Orbits> orbits_;
+  std::int64_t order_ = 1;
+  std::size_t links_ = 0;
+  std::size_t nodes_ = 0;
+};
 
 }  // namespace
 
@@ -320,24 +350,32 @@ Usage measure_usage(const Problem& problem, const Schedule& sends, Time horizon)
   usage.idle.resize(topology.nodes().size());
   usage.peak_transit.resize(topology.nodes().size());
 
+  const Resources resources(problem);
+
   std::vector<std::vector<std::size_t>> by_chunk(problem.chunks.size());
-  IdVector<LinkId, std::vector<Interval>> on_link(topology.links().size());
+  std::vector<std::vector<Interval>> on_link(resources.links());
+  std::vector<Bytes> carried(resources.links());
   for (std::size_t k = 0; k < sends.size(); ++k) {
     const Send& send = sends[k];
     by_chunk[send.chunk.index()].push_back(k);
     const SendTiming when = timing(topology, send);
     for (std::size_t i = 0; i < send.links.size(); ++i) {
       const Time begin = send.start + when.entry[i];
-      on_link[send.links[i]].push_back({begin, begin + when.duration});
-      usage.links[send.links[i]].bytes += send.bytes;
+      const std::size_t resource = resources.of(send.links[i]);
+      on_link[resource].push_back({begin, begin + when.duration});
+      carried[resource] += resources.link_share(resource) * send.bytes;
     }
     const std::size_t deliveries = std::max(when.leaves.size(), when.sources.size());
-    usage.sent += static_cast<std::int64_t>(deliveries) * send.bytes;
+    usage.sent += resources.order() * static_cast<std::int64_t>(deliveries) * send.bytes;
   }
 
+  std::vector<std::optional<Time>> busy(resources.links());
   for (const LinkId id : topology.link_ids()) {
     LinkUsage& link = usage.links[id];
-    link.busy = covered(on_link[id], horizon);
+    const std::size_t resource = resources.of(id);
+    if (!busy[resource]) busy[resource] = covered(on_link[resource], horizon);
+    link.bytes = carried[resource];
+    link.busy = *busy[resource];
     link.idle = horizon - link.busy;
     if (horizon.ps > 0) {
       link.utilisation = static_cast<double>(link.bytes.value) * 1e12 /
@@ -347,34 +385,50 @@ Usage measure_usage(const Problem& problem, const Schedule& sends, Time horizon)
     }
   }
   if (!usage.links.empty()) usage.mean_link_idle /= static_cast<double>(usage.links.size());
+  std::vector<std::optional<Time>> idle(resources.nodes());
   for (const NodeId id : topology.node_ids()) {
     if (!topology.stores(id)) continue;
-    std::vector<Interval> intervals;
-    for (const auto& links : {topology.in(id), topology.out(id)}) {
-      for (const LinkId link : links) {
-        intervals.insert(intervals.end(), on_link[link].begin(), on_link[link].end());
+    std::optional<Time>& same = idle[resources.of(id)];
+    if (!same) {
+      std::vector<Interval> intervals;
+      for (const auto& links : {topology.in(id), topology.out(id)}) {
+        for (const LinkId link : links) {
+          const auto& own = on_link[resources.of(link)];
+          intervals.insert(intervals.end(), own.begin(), own.end());
+        }
       }
+      same = horizon - covered(intervals, horizon);
     }
-    usage.idle[id] = horizon - covered(intervals, horizon);
+    usage.idle[id] = *same;
   }
 
-  IdVector<NodeId, std::vector<Step>> steps(topology.nodes().size());
+  std::vector<std::vector<Step>> steps(resources.nodes());
   for (const ChunkId id : problem.chunk_ids()) {
     const Chunk& chunk = problem.chunks[id];
-    usage.needed += deliveries_needed(chunk) * chunk.bytes;
+    usage.needed += resources.order() * deliveries_needed(chunk) * chunk.bytes;
     count_waste(problem, sends, by_chunk[id.index()], chunk, usage);
-    collect_transit(problem, sends, by_chunk[id.index()], chunk, steps);
+    collect_transit(problem, sends, by_chunk[id.index()], chunk,
+                    [&](NodeId node, const Interval& stay) {
+                      const std::size_t resource = resources.of(node);
+                      const std::int64_t bytes = resources.node_share(resource) * chunk.bytes.value;
+                      steps[resource].push_back({stay.begin, bytes});
+                      steps[resource].push_back({stay.end, -bytes});
+                    });
   }
-  for (const NodeId id : topology.node_ids()) {
-    std::sort(steps[id].begin(), steps[id].end(), [](const Step& a, const Step& b) {
+  usage.wasted_copies *= resources.order();
+  usage.wasted_bytes = resources.order() * usage.wasted_bytes;
+  std::vector<Bytes> peak(resources.nodes());
+  for (std::size_t r = 0; r < steps.size(); ++r) {
+    std::sort(steps[r].begin(), steps[r].end(), [](const Step& a, const Step& b) {
       return std::pair(a.when, a.bytes) < std::pair(b.when, b.bytes);
     });
     std::int64_t held = 0;
-    for (const Step& step : steps[id]) {
+    for (const Step& step : steps[r]) {
       held += step.bytes;
-      usage.peak_transit[id] = std::max(usage.peak_transit[id], Bytes{held});
+      peak[r] = std::max(peak[r], Bytes{held});
     }
   }
+  for (const NodeId id : topology.node_ids()) usage.peak_transit[id] = peak[resources.of(id)];
   return usage;
 }
 

@@ -42,7 +42,7 @@ struct Usage {
   double overhead() const;
 };
 
-/// Precondition: `sends` is valid for `problem`.
+/// Precondition: `sends` is valid for `problem`. Of a compressed problem: what all images do.
 Usage measure_usage(const Problem& problem, const Schedule& sends, Time horizon);
 
 }  // namespace stellwerk

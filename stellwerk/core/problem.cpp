@@ -345,6 +345,22 @@ Problem make_problem(Topology topology, std::vector<Job> jobs, Relays relays) {
   return problem;
 }
 
+std::int64_t images_of_chunks(const Problem& problem) {
+  if (problem.symmetry.trivial()) return 1;
+  std::vector<bool> reached(problem.topology.nodes().size(), false);
+  std::vector<NodeId> orbit = {problem.jobs.front().ranks.front()};
+  reached[orbit.front().index()] = true;
+  for (std::size_t i = 0; i < orbit.size(); ++i) {
+    for (const Permutation& g : problem.symmetry.generators) {
+      const NodeId image = g[orbit[i].index()];
+      if (reached[image.index()]) continue;
+      reached[image.index()] = true;
+      orbit.push_back(image);
+    }
+  }
+  return static_cast<std::int64_t>(orbit.size());
+}
+
 bool compressible(Collective collective) {
   switch (collective) {
     case Collective::allgather:

@@ -51,6 +51,9 @@ void check_jobs(const Topology& topology, const std::vector<Job>& jobs, std::int
 /// Validates the jobs against the topology (check_jobs) and expands them.
 Problem make_problem(Topology topology, std::vector<Job> jobs, Relays relays = Relays::all);
 
+/// How many chunks each one that `problem` lists stands for: the order of its symmetry.
+std::int64_t images_of_chunks(const Problem& problem);
+
 /// Has every rank chunks of its own, and do all do the same? allgather, reducescatter, allreduce, alltoall, alltoallv (by
 /// its matrix) and sendrecv.
 bool compressible(Collective collective);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "stellwerk/base/error.hpp"
+#include "stellwerk/check/verify.hpp"
 #include "stellwerk/io/catalogue.hpp"
 #include "stellwerk/io/plan_file.hpp"
 
@@ -162,7 +163,7 @@ TEST(Expansion, RefusesWhatIsNoSymmetry) {
   EXPECT_THROW(expand(plan, {rotation(6)}), Error);
 }
 
-TEST(Expansion, CompressedFilesReadAsTheWholePlan) {
+TEST(Expansion, CompressedFilesStayCompressed) {
   Topology topology = catalogue_topology("ring:5");
   const Problem whole = make_problem(topology, {ring_job(topology, 2)});
   Plan plan;
@@ -176,14 +177,25 @@ TEST(Expansion, CompressedFilesReadAsTheWholePlan) {
   latency.chunk = ChunkId(1);
   latency.target = NodeId(3);
   plan.result.bound = Bound{Time{1'400'000}, latency};
+  plan.problem.symmetry = {{permutation({1, 2, 3, 4, 0})}};
   std::string text = format_plan(plan);
-  const std::string place = "  \"result\"";
-  text.insert(text.find(place), "  \"symmetry\": {\"generators\": [[1, 2, 3, 4, 0]]},\n");
-  const Plan read = parse_plan(text, "f");
+  Plan read = parse_plan(text, "f");
+  EXPECT_EQ(read.problem.symmetry, plan.problem.symmetry);
+  EXPECT_EQ(read.problem.chunks, plan.problem.chunks);
+  EXPECT_EQ(read.sends, plan.sends);
+  EXPECT_EQ(format_plan(read), text);
+  EXPECT_EQ(images_of_chunks(read.problem), 5);
+  // Two chunks at a time on one link, whichever way it is looked at.
+  EXPECT_EQ(verify(read).violation, Violation::link_capacity);
+  expand(read);
+  EXPECT_TRUE(read.problem.symmetry.trivial());
+  EXPECT_EQ(images_of_chunks(read.problem), 1);
   EXPECT_EQ(read.problem.chunks, whole.chunks);
   EXPECT_EQ(read.sends, around(whole, 5));
   EXPECT_EQ(read.result.bound, plan.result.bound);
-  text.replace(text.find("[1, 2, 3, 4, 0]"), 15, "[1, 0, 2, 3, 4]");
+  EXPECT_EQ(verify(read).violation, Violation::link_capacity);
+
+  text.replace(text.find("[1,2,3,4,0]"), 11, "[1,0,2,3,4]");
   try {
     parse_plan(text, "f");
     ADD_FAILURE();
@@ -192,6 +204,30 @@ TEST(Expansion, CompressedFilesReadAsTheWholePlan) {
                   .find("f: /symmetry: generator 0 is no symmetry of the topology: link "),
               0U);
   }
+}
+
+/// Where the group keeps the root of a broadcast, one chunk has several images of a send: there the
+/// whole plan is read.
+TEST(Expansion, OtherGroupsAreExpandedWhenRead) {
+  const Topology topology = catalogue_topology("mesh:3x1");
+  Job job = ring_job(topology, 1);
+  job.collective = Collective::broadcast;
+  job.root = 1;
+  Plan plan;
+  plan.problem = make_problem(topology, {job});
+  const Problem whole = plan.problem;
+  for (const LinkId id : topology.out(topology.gpus()[1])) {
+    plan.sends.push_back(
+        whole_chunk_send(topology, whole.chunks[ChunkId(0)], ChunkId(0), Op::copy, Time{}, {id}));
+  }
+  const Schedule all = plan.sends;
+  plan.sends.pop_back();
+  plan.problem.symmetry = {{permutation({2, 1, 0})}};
+  plan.result.job_finish = {Time{}};
+  const Plan read = parse_plan(format_plan(plan), "f");
+  EXPECT_TRUE(read.problem.symmetry.trivial());
+  EXPECT_EQ(read.problem.chunks, whole.chunks);
+  EXPECT_EQ(read.sends, all);
 }
 
 }  // namespace

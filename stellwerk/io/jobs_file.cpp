@@ -100,8 +100,8 @@ void read_chunk_count(Job& job, const json::Place& place, JobForm form) {
   job.auto_chunks = true;
 }
 
-Job job_at(const json::Place& place, const Topology& topology, const NodeNames& names,
-           JobForm form) {
+Job job_at(const json::Place& place, const Topology& topology, const NodeNames& names, JobForm form,
+           std::int64_t images) {
   place.expect_keys(
       {"name", "collective", "ranks", "size", "chunks", "root", "start", "weight", "bytes"});
   Job job;
@@ -138,7 +138,7 @@ Job job_at(const json::Place& place, const Topology& topology, const NodeNames& 
     job.weight = weight->integer(1, std::numeric_limits<std::int64_t>::max());
   }
   try {
-    check_job(topology, job);
+    check_job(topology, job, images);
   } catch (const Error& error) {
     place.fail(error.what());
   }
@@ -167,14 +167,15 @@ std::string custom_chunk_text(const CustomChunk& chunk, const Topology& topology
 
 }  // namespace
 
-std::vector<Job> jobs_at(const json::Place& place, const Topology& topology, JobForm form) {
+std::vector<Job> jobs_at(const json::Place& place, const Topology& topology, JobForm form,
+                         std::int64_t images) {
   const NodeNames names(topology);
   std::vector<Job> jobs;
   for (std::size_t i = 0; i < place.size(); ++i) {
-    jobs.push_back(job_at(place[i], topology, names, form));
+    jobs.push_back(job_at(place[i], topology, names, form, images));
   }
   try {
-    check_jobs(topology, jobs);
+    check_jobs(topology, jobs, images);
   } catch (const Error& error) {
     place.fail(error.what());
   }

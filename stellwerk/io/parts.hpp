@@ -37,7 +37,9 @@ void append_topology(std::string& text, const Topology& topology, std::string_vi
 enum class JobForm { file, plan };
 
 /// The value of "jobs".
-std::vector<Job> jobs_at(const json::Place& place, const Topology& topology, JobForm form);
+/// `images`: how many chunks one that is listed stands for.
+std::vector<Job> jobs_at(const json::Place& place, const Topology& topology, JobForm form,
+                         std::int64_t images = 1);
 /// Appends the array; `indent` is put before every line but the first.
 void append_jobs(std::string& text, const std::vector<Job>& jobs, const Topology& topology,
                  JobForm form, std::string_view indent);

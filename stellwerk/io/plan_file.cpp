@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "stellwerk/base/error.hpp"
+#include "stellwerk/check/quotient.hpp"
 #include "stellwerk/core/expansion.hpp"
 #include "stellwerk/core/metrics.hpp"
 #include "stellwerk/io/file.hpp"
@@ -134,6 +135,17 @@ Schedule sends_at(const Place& place, const Problem& problem) {
     send.bytes = bytes != nullptr ? Bytes{(*bytes)[k]} : problem.chunks[send.chunk].bytes;
   }
   return sends;
+}
+
+/// How many chunks of the jobs one that is listed can stand for.
+std::int64_t most_images(const Topology& topology, const Symmetry& symmetry) {
+  if (symmetry.trivial()) return 1;
+  const LinkImages images(topology);
+  for (const Permutation& g : symmetry.generators) {
+    if (!images.automorphism(g)) return 1;
+  }
+  const Orbits orbits = find_orbits(topology, symmetry, topology.gpus());
+  return *std::max_element(orbits.node_size.begin(), orbits.node_size.end());
 }
 
 std::vector<Permutation> generators_at(const Place& place, std::size_t nodes) {
@@ -608,7 +620,12 @@ Plan parse_plan(std::string_view text, const std::string& label) {
   Plan plan;
   Problem& problem = plan.problem;
   problem.topology = topology_at(root.at("topology"));
-  problem.jobs = jobs_at(root.at("jobs"), problem.topology, JobForm::plan);
+  const auto symmetry = value_at(root, "symmetry");
+  if (symmetry) {
+    problem.symmetry.generators = generators_at(*symmetry, problem.topology.nodes().size());
+  }
+  problem.jobs = jobs_at(root.at("jobs"), problem.topology, JobForm::plan,
+                         most_images(problem.topology, problem.symmetry));
   if (const auto relays = root.find("relays")) problem.relays = relays_at(*relays);
   const Place chunks = root.at("chunks");
   problem.chunks.reserve(chunks.size());
@@ -617,10 +634,10 @@ Plan parse_plan(std::string_view text, const std::string& label) {
   }
   plan.sends = sends_at(root.at("sends"), problem);
   plan.result = result_at(root.at("result"), problem);
-  if (const auto symmetry = value_at(root, "symmetry")) {
-    const auto generators = generators_at(*symmetry, problem.topology.nodes().size());
+  // Where representatives are not enough to judge by, the whole plan is.
+  if (!problem.symmetry.trivial() && check::Quotient(problem).build()) {
     try {
-      expand(plan, generators);
+      expand(plan);
     } catch (const Error& error) {
       symmetry->fail(error.what());
     }
@@ -637,6 +654,12 @@ std::string format_plan(const Plan& plan) {
   append_jobs(text, plan.problem.jobs, plan.problem.topology, JobForm::plan, "  ");
   text += ",\n  \"relays\": ";
   text += plan.problem.relays == Relays::all ? "\"all\"" : "\"members\"";
+  if (!plan.problem.symmetry.trivial()) {
+    text += ",\n  \"symmetry\": {\"generators\": ";
+    append_list(text, plan.problem.symmetry.generators,
+                [&](const Permutation& g) { append_ids(text, g); });
+    text += "}";
+  }
   text += ",\n  \"chunks\": [";
   for (std::size_t i = 0; i < plan.problem.chunks.size(); ++i) {
     text += i > 0 ? ",\n    " : "\n    ";

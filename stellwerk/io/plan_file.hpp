@@ -10,7 +10,8 @@ namespace stellwerk {
 
 inline constexpr std::string_view kPlanFormat = "stellwerk.plan/1";
 
-/// The plan as the file says it, expanded if it is stored compressed. Chunks, sends and figures are
+/// The plan as the file says it. One that is stored compressed stays so (Problem::symmetry) if its
+/// group acts freely on the ranks of its jobs; otherwise it is expanded. Chunks, sends and figures are
 /// taken over as they are: whether they are right is for the verifier. What is checked is that the
 /// file is well-formed and that everything it refers to exists. Throws Error(unreadable_input): one
 /// line that names the file, the JSON pointer and the remedy.
@@ -18,7 +19,7 @@ Plan read_plan(const std::string& path);
 /// `label` is what errors call the text.
 Plan parse_plan(std::string_view text, const std::string& label);
 
-/// The full (expanded) form. Derived figures (derive_metrics) are computed, not taken from
+/// A compressed plan is written compressed: see expanded(). Derived figures (derive_metrics) are computed, not taken from
 /// `plan.result.recorded`. Reads back as the same plan.
 std::string format_plan(const Plan& plan);
 /// The plan's `result` object alone.
