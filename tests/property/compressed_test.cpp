@@ -625,7 +625,7 @@ TEST(CompressedCertificate, LengthsMustBeSymmetric) {
   job.name = "job";
   job.ranks = topology.gpus();
   job.size = Bytes{1000};
-  const Symmetry symmetry = find_symmetry(topology, {job}, Relays::all, StopCondition());
+  const Symmetry symmetry = find_symmetry(topology, {job}, StopCondition());
   const Problem problem = make_compressed_problem(topology, {job}, Relays::all, symmetry);
   Certificate certificate;
   certificate.kind = Certificate::Kind::metric;
