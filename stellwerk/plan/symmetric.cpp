@@ -15,8 +15,7 @@
 #include "stellwerk/plan/symmetric.hpp"
 
 #include <algorithm>
-#include <array>
-#include <numeric>
+#include <cmath>
 #include <string>
 
 #include "stellwerk/check/simulate.hpp"
@@ -30,6 +29,7 @@ namespace {
 using namespace symmetric;
 
 constexpr int kRounds = 8;
+constexpr double kNear = 1.02;
 constexpr std::size_t kMostLanes = 1999;
 constexpr std::size_t kMostOrbits = 5000;
 constexpr std::size_t kMostDeliveries = 4'000'000;
@@ -45,16 +45,15 @@ class SymmetricPlanner {
   }
 
   PlannerOutcome run(Parts& parts) {
-    const bool copying = std::any_of(
+    copying_ = std::any_of(
         problem_.topology.nodes().begin(), problem_.topology.nodes().end(), [](const Node& node) {
           return node.kind == NodeKind::switch_ && (node.multicast || node.reduce);
         });
-    constexpr std::size_t kAll = std::size_t{1} << 20;
     int number = 0;
     for (const double penalty : {0.0, 4.0, 64.0, 1.0, 16.0, 256.0, 0.5, 2.0, 8.0, 1024.0}) {
       if (options_.quick && ++number > 6) break;
       for (const std::size_t leaves : {std::size_t{1}, kAll}) {
-        if (leaves > 1 && !copying) continue;
+        if (leaves > 1 && !copying_) continue;
         Rules rules;
         rules.growth.penalty = penalty;
         rules.growth.most_leaves = leaves;
@@ -65,16 +64,14 @@ class SymmetricPlanner {
     Rules early;
     early.growth.contended = false;
     attempt(parts, early);
-    for (int restart = 0; restart < kRestarts && !options_.quick && !done(); ++restart) {
-      Rules random = best_rules_;
-      random.shuffle = random.growth.random = true;
-      random.growth.contended = context_.rng.below(2) == 0;
-      random.growth.penalty *= 0.5 + context_.rng.uniform();
-      random.paths.latency *= 0.5 + context_.rng.uniform();
-      attempt(parts, random);
+    for (std::int64_t begin = work_, last = work_;
+         !options_.quick && !done() && work_ - last < kMostIdleWork + 2 * (last - begin);) {
+      const std::int64_t before = finish_;
+      attempt(parts, context_.rng.below(2) == 0 ? any_rules() : nearby(best_rules_));
+      if (finish_ < before) last = work_;
     }
     PlannerOutcome outcome;
-    const bool found = finish_ < INT64_MAX;
+    const bool found = finish_ < kNever;
     // Representatives alone cannot be re-timed: their images are in the way.
     outcome.sends =
         problem_.symmetry.trivial() && found ? simulate(problem_, best_).sends : std::move(best_);
@@ -86,25 +83,70 @@ class SymmetricPlanner {
   }
 
  private:
-  static constexpr int kRestarts = 64;
+  /// Restarts end when twice the work that led to the best plan and this much more brought nothing.
+  static constexpr std::int64_t kMostIdleWork = 3'000'000;
+  static constexpr std::size_t kAll = std::size_t{1} << 20;
 
   bool done() const { return finish_ <= good_enough_ || context_.stop.should_stop(); }
 
+  bool coin() { return context_.rng.below(2) == 0; }
+  /// Between low and high, uniform in the logarithm.
+  double scale(double low, double high) {
+    return low * std::pow(high / low, context_.rng.uniform());
+  }
+
+  Rules any_rules() {
+    Rules rules;
+    rules.shuffle = coin();
+    GrowthRules& growth = rules.growth;
+    growth.random = true;
+    growth.penalty = scale(0.1, 1000);
+    growth.patience = static_cast<double>(context_.rng.between(-1, 2)) / 2;
+    growth.bottleneck = coin();
+    growth.strict = growth.patience < 1 || coin();
+    growth.contended = context_.rng.below(4) != 0;
+    growth.cheap = coin() ? 0.75 : 0.4;
+    if (copying_ && coin()) growth.most_leaves = kAll;
+    rules.paths.latency = scale(0.001, 1);
+    return rules;
+  }
+
+  Rules nearby(Rules rules) {
+    rules.shuffle = coin();
+    rules.growth.random = true;
+    rules.growth.penalty *= scale(0.5, 2);
+    rules.paths.latency *= scale(0.5, 2);
+    return rules;
+  }
+
+  /// Schedules what the rules give: in the growth's own order, and by longest tails. What comes near
+  /// the best is justified at length.
   void attempt(Parts& parts, const Rules& rules) {
     if (done()) return;
     const std::optional<Proposal> proposal = parts.propose(rules, context_.rng, context_.stop);
     if (!proposal) return;
     const TaskGraph& graph = proposal->graph;
+    work_ += 100 * static_cast<std::int64_t>(graph.tasks.size());
     const ListScheduler scheduler(parts.quotient(), graph);
-    const auto improve = [&](const Timing& timing) {
-      keep(graph, timing, rules);
-      keep(graph, scheduler.justify(timing, kRounds, good_enough_, context_.stop), rules);
-    };
-    if (proposal->timed) improve({proposal->starts, proposal->finish});
-    if (done()) return;
     std::vector<std::int64_t> urgent = scheduler.tails();
     for (std::int64_t& tail : urgent) tail = -tail;
-    improve(scheduler.forwards(urgent));
+    std::vector<Timing> firsts;
+    if (proposal->timed) firsts.push_back({proposal->starts, proposal->finish});
+    for (const Generation g : {Generation::serial, Generation::dispatch}) {
+      if (!firsts.empty()) keep(graph, firsts.back(), rules);
+      if (done()) return;
+      firsts.push_back(scheduler.forwards(urgent, g, context_.stop));
+    }
+    keep(graph, firsts.back(), rules);
+    for (const Timing& first : firsts) {
+      for (const Generation g : {Generation::serial, Generation::dispatch}) {
+        if (done()) return;
+        Timing timing = scheduler.justify(first, 2, g, good_enough_, context_.stop);
+        if (static_cast<double>(timing.finish) < kNear * static_cast<double>(finish_))
+          timing = scheduler.justify(std::move(timing), kRounds, g, good_enough_, context_.stop);
+        keep(graph, timing, rules);
+      }
+    }
   }
 
   void keep(const TaskGraph& graph, const Timing& timing, const Rules& rules) {
@@ -119,7 +161,9 @@ class SymmetricPlanner {
   const PlanOptions& options_;
   PlannerContext& context_;
   std::int64_t good_enough_ = 0;
-  std::int64_t finish_ = INT64_MAX;
+  std::int64_t finish_ = kNever;
+  bool copying_ = false;
+  std::int64_t work_ = 0;  ///< about how often a task has been placed
   Rules best_rules_;
   Schedule best_;
 };

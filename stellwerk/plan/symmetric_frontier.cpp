@@ -96,9 +96,10 @@ bool Frontier::passed(NodeId node, const std::vector<LinkId>& links) const {
   return false;
 }
 
-bool Frontier::find(NodeId holder, const Lane& lane, double cheap, std::vector<LinkId>& links) {
+bool Frontier::find(NodeId holder, const Lane& lane, double cheap, bool strict,
+                    std::vector<LinkId>& links) {
   links.clear();
-  return descend({quotient_.port(holder, lane.links.front()), lane.suffix}, cheap, false, links);
+  return descend({quotient_.port(holder, lane.links.front()), lane.suffix}, cheap, strict, links);
 }
 
 bool Frontier::descend(const Place& at, double cheap, bool fresh_only, std::vector<LinkId>& links) {
@@ -139,7 +140,7 @@ bool Frontier::fallback(const Place& at, double cheap, std::vector<LinkId>& link
   LinkId best;
   double dearest = -1;
   int seen = 0;
-  for (int i = s.alive - 1; i >= s.fresh && seen < kSample; --i) {
+  for (int i = s.alive - 1; i >= 0 && seen < kSample; --i) {
     const LinkId link = links_[s.first + static_cast<std::size_t>(i)];
     const NodeId head = quotient_.topology().link(link).to;
     if (last) {

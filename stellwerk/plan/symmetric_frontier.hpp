@@ -28,8 +28,8 @@ class Frontier {
   void offer(NodeId holder, const Lane& lane, double cost);
 
   /// One open node: the links to it; false if there is none. A node that is offered for less than
-  /// `cheap` is taken only when there is no other.
-  bool find(NodeId holder, const Lane& lane, double cheap, std::vector<LinkId>& links);
+  /// `cheap` is taken only when there is no other; not even then if `strict`.
+  bool find(NodeId holder, const Lane& lane, double cheap, bool strict, std::vector<LinkId>& links);
   /// As many open nodes as the lane's switches can copy to at once, at most `most`: a tree.
   bool find_all(NodeId holder, const Lane& lane, std::size_t most, std::vector<LinkId>& links);
 

@@ -21,6 +21,8 @@
 #include <limits>
 #include <tuple>
 
+#include "stellwerk/plan/symmetric_dispatch.hpp"
+
 namespace stellwerk::symmetric {
 
 bool TreeGrower::later(const Holder& a, const Holder& b) {
@@ -44,12 +46,15 @@ TreeGrower::TreeGrower(const Problem& problem, const Quotient& quotient, const L
   for (const Bytes size : sizes_) {
     for (std::size_t i = 0; i < lanes.size(); ++i) {
       shapes_.push_back(quotient.shape(lanes.lane(i).example, size));
-      double claimed = 0;
+      claims_.push_back(0);
+      most_.push_back(0);
       for (const Use& use : shapes_.back().uses) {
-        claimed += static_cast<double>(shapes_.back().duration) * static_cast<double>(use.amount) /
-                   static_cast<double>(quotient.capacity(use.resource));
+        const double time = static_cast<double>(shapes_.back().duration) *
+                            static_cast<double>(use.amount) /
+                            static_cast<double>(quotient.capacity(use.resource));
+        claims_.back() += time;
+        most_.back() = std::max(most_.back(), time);
       }
-      claims_.push_back(claimed);
     }
   }
 }
@@ -78,7 +83,7 @@ std::optional<Grown> TreeGrower::grow(const std::vector<ChunkId>& order, const G
     timelines_.emplace_back(capacity, waves ? 1 : std::min(amount[r], capacity), duration[r]);
   }
   for (const ChunkId id : order) {
-    if (stop.should_stop() || !grow_one(id)) return std::nullopt;
+    if (stop.should_stop() || !grow_one(id, stop)) return std::nullopt;
   }
   return std::move(grown_);
 }
@@ -110,7 +115,7 @@ bool TreeGrower::open_nodes(const Chunk& chunk) {
   return true;
 }
 
-bool TreeGrower::grow_one(ChunkId id) {
+bool TreeGrower::grow_one(ChunkId id, const StopCondition& stop) {
   const Chunk& chunk = problem_.chunks[id];
   if (!open_nodes(chunk)) return true;
   chunk_ = id;
@@ -128,6 +133,7 @@ bool TreeGrower::grow_one(ChunkId id) {
     const Candidate c = candidates_.back();
     candidates_.pop_back();
     if (c.stamp != stamps_[c.lane]) continue;
+    if (++steps_ % 4096 == 0 && stop.should_stop()) return false;
     const Candidate now = candidate(c.lane);
     if (now.key > c.key || now.load > c.load) {
       push(now);
@@ -141,7 +147,7 @@ bool TreeGrower::grow_one(ChunkId id) {
     if (rules_.contended) {
       timelines_ = std::move(before);
       for (std::size_t i = first_task; i < grown_.graph.tasks.size(); ++i)
-        occupy(grown_.graph.shape(grown_.graph.tasks[i]), grown_.starts[i]);
+        symmetric::claim(grown_.graph.shape(grown_.graph.tasks[i]), timelines_, grown_.starts[i]);
     }
   }
   for (std::size_t i = first_task; i < grown_.graph.tasks.size(); ++i) {
@@ -171,12 +177,13 @@ TreeGrower::Candidate TreeGrower::candidate(std::size_t lane) {
   const Shape& claims = shape(lane);
   Candidate c{0, 0, lane, lane, 0, holder.ready};
   if (rules_.contended) {
-    c.start = fit(claims, holder.ready);
+    c.start = earliest_start(claims, timelines_, holder.ready);
   } else {
     for (const Use& use : claims.uses)
       c.load = std::max(c.load, load_[static_cast<std::size_t>(use.resource)]);
   }
-  c.key = static_cast<double>(c.start + claims.span) + rules_.penalty * claim(lane);
+  c.key = static_cast<double>(c.start) + rules_.patience * static_cast<double>(claims.span) +
+          rules_.penalty * claim(lane);
   return c;
 }
 
@@ -197,7 +204,8 @@ void TreeGrower::send(const Candidate& c) {
                     frontier_.find_all(holder.node, lane, rules_.most_leaves, links_) &&
                     links_.size() > lane.links.size() &&
                     quotient_.possible(wide = quotient_.shape(links_, sizes_[size_]));
-  if (!wave && !frontier_.find(holder.node, lane, rules_.cheap * claim(c.lane), links_)) {
+  if (!wave &&
+      !frontier_.find(holder.node, lane, rules_.cheap * claim(c.lane), rules_.strict, links_)) {
     std::pop_heap(heap.begin(), heap.end(), later);
     heap.pop_back();
     if (!heap.empty()) push(candidate(c.lane));
@@ -206,7 +214,7 @@ void TreeGrower::send(const Candidate& c) {
   int shape_id = static_cast<int>(size_ * lanes_.size() + c.lane);
   std::int64_t start = c.start;
   if (wave) {
-    if (rules_.contended) start = fit(wide, holder.ready);
+    if (rules_.contended) start = earliest_start(wide, timelines_, holder.ready);
     shape_id = static_cast<int>(grown_.graph.shapes.size());
     grown_.graph.shapes.push_back(std::move(wide));
   }
@@ -219,7 +227,7 @@ void TreeGrower::place(int shape_id, std::int64_t start, const Holder& holder,
   const int task = static_cast<int>(grown_.graph.tasks.size());
   const Shape& claims = grown_.graph.shapes[static_cast<std::size_t>(shape_id)];
   const std::int64_t arrival = start + claims.span;
-  if (rules_.contended) occupy(claims, start);
+  if (rules_.contended) symmetric::claim(claims, timelines_, start);
   for (const Use& use : claims.uses) {
     load_[static_cast<std::size_t>(use.resource)] +=
         static_cast<double>(claims.duration) * static_cast<double>(use.amount) /
@@ -273,27 +281,6 @@ void TreeGrower::prune(const Chunk& chunk, std::size_t first_task, std::size_t f
   }
   graph.arcs.resize(arcs);
   assert(chunk.bytes == sizes_[size_]);
-}
-
-std::int64_t TreeGrower::fit(const Shape& shape, std::int64_t from) const {
-  std::int64_t start = from;
-  const std::size_t uses = shape.uses.size();
-  for (std::size_t agreed = 0, i = 0; agreed < uses; i = i + 1 == uses ? 0 : i + 1) {
-    const Use& use = shape.uses[i];
-    const std::int64_t fits = timelines_[static_cast<std::size_t>(use.resource)].earliest(
-                                  start + use.offset, shape.duration, use.room) -
-                              use.offset;
-    agreed = fits > start ? 1 : agreed + 1;
-    start = fits;
-  }
-  return start;
-}
-
-void TreeGrower::occupy(const Shape& shape, std::int64_t start) {
-  for (const Use& use : shape.uses) {
-    timelines_[static_cast<std::size_t>(use.resource)].claim(start + use.offset, shape.duration,
-                                                             use.amount);
-  }
 }
 
 }  // namespace stellwerk::symmetric

@@ -18,15 +18,21 @@ namespace stellwerk::symmetric {
 
 /// How trees grow.
 struct GrowthRules {
-  /// The next send is the one with the least arrival + penalty * time that it claims of resources.
+  /// The next send is the one with the least start + patience * time to its arrival + penalty *
+  /// time that it claims of resources. With little patience far nodes come first.
   double penalty = 0;
+  double patience = 1;
+  /// What a send claims is the sum over its resources, or the most of one.
+  bool bottleneck = false;
   /// False: trees see neither each other nor themselves, so that all nodes are reached as early as
   /// they can be; among equally early sends the one on the least loaded resources is taken.
   bool contended = true;
   /// Most leaves of one send; 1: switches do not copy.
   std::size_t most_leaves = 1;
-  /// A node that is offered for less than this part of a lane's claims is left to that offer.
+  /// A node that is offered for less than this part of a lane's claims is left to that offer:
+  /// always if `strict`, else while there are others.
   double cheap = 0.75;
+  bool strict = false;
   /// Nodes are found, and equally good lanes tried, in random order.
   bool random = false;
 };
@@ -68,8 +74,10 @@ class TreeGrower {
   static bool worse(const Candidate& a, const Candidate& b);
 
   const Shape& shape(std::size_t lane) const { return shapes_[size_ * lanes_.size() + lane]; }
-  double claim(std::size_t lane) const { return claims_[size_ * lanes_.size() + lane]; }
-  bool grow_one(ChunkId id);
+  double claim(std::size_t lane) const {
+    return (rules_.bottleneck ? most_ : claims_)[size_ * lanes_.size() + lane];
+  }
+  bool grow_one(ChunkId id, const StopCondition& stop);
   bool open_nodes(const Chunk& chunk);
   void settle(NodeId node, std::int64_t ready, int task);
   Candidate candidate(std::size_t lane);
@@ -77,8 +85,6 @@ class TreeGrower {
   void send(const Candidate& c);
   void place(int shape, std::int64_t start, const Holder& holder, std::vector<LinkId> links);
   void prune(const Chunk& chunk, std::size_t first_task, std::size_t first_arc);
-  std::int64_t fit(const Shape& shape, std::int64_t from) const;
-  void occupy(const Shape& shape, std::int64_t start);
 
   const Problem& problem_;
   const Quotient& quotient_;
@@ -86,7 +92,8 @@ class TreeGrower {
   Frontier frontier_;
   std::vector<Bytes> sizes_;    // the different sizes of chunks, ascending
   std::vector<Shape> shapes_;   // sizes * lanes
-  std::vector<double> claims_;  // of those: resource time, ps
+  std::vector<double> claims_;  // of those: time of all resources, ps
+  std::vector<double> most_;    // of those: time of the one that is claimed longest, ps
 
   GrowthRules rules_;
   Rng* rng_ = nullptr;
@@ -102,6 +109,7 @@ class TreeGrower {
   std::size_t missing_ = 0;  // destinations that do not have the chunk
   bool detours_ = false;     // the chunk may pass nodes that do not want it
   std::uint64_t ties_ = 0;
+  std::uint64_t steps_ = 0;
   std::vector<LinkId> links_;
 };
 

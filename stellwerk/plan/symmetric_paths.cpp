@@ -120,7 +120,7 @@ bool PathRouter::tree(const Group& group, const std::vector<ChunkId>& wanted, Rn
       offer(lane);
       continue;
     }
-    if (!frontier_.find(holder.node, lanes_.lane(lane), -1, links)) {
+    if (!frontier_.find(holder.node, lanes_.lane(lane), -1, false, links)) {
       std::pop_heap(heap.begin(), heap.end(), farther);
       heap.pop_back();
       if (!heap.empty()) offer(lane);

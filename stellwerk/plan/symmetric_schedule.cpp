@@ -8,15 +8,28 @@
 // both. plan/justify.cpp does the same for sends on links; here a resource serves the images of a
 // send under the whole group at once, and there are few of them.
 //
+// Serial generation puts the most urgent task into the first gap that it fits; rigid sends then leave
+// gaps that nothing fits. Dispatching never lets resources idle for a task that is yet to come.
+// Neither is better always.
+//
 // Complexity: a pass is tasks * (log tasks + uses * steps of a timeline that are met). Tests:
 // symmetric_test.cpp.
 #include "stellwerk/plan/symmetric_schedule.hpp"
 
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <queue>
 
+#include "stellwerk/plan/symmetric_dispatch.hpp"
+
 namespace stellwerk::symmetric {
+namespace {
+
+/// Tasks placed from one look at the clock to the next.
+constexpr std::size_t kPoll = 4096;
+
+}  // namespace
 
 /// One direction of time.
 struct ListScheduler::View {
@@ -64,6 +77,20 @@ ListScheduler::ListScheduler(const Quotient& quotient, const TaskGraph& graph)
     empty_.emplace_back(capacity, std::min(least_amount[i], capacity), least_duration[i]);
   }
 
+  // Tasks of equal shapes are of one class, named by the first of these shapes.
+  std::map<std::pair<std::vector<std::int64_t>, std::int64_t>, std::size_t> known;
+  std::vector<std::size_t> first(graph.shapes.size());
+  for (std::size_t i = 0; i < graph.shapes.size(); ++i) {
+    const Shape& shape = graph.shapes[i];
+    std::vector<std::int64_t> claims = {shape.duration};
+    for (const Use& use : shape.uses)
+      claims.insert(claims.end(), {use.resource, use.offset, use.amount, use.room});
+    first[i] = known.try_emplace({std::move(claims), shape.span}, i).first->second;
+  }
+  class_.reserve(n);
+  for (const Task& task : graph.tasks)
+    class_.push_back(first[static_cast<std::size_t>(task.shape)]);
+
   // Longest tails, by descending topological order.
   tails_.assign(n, 0);
   std::vector<int> open(n), ready;
@@ -83,7 +110,44 @@ ListScheduler::ListScheduler(const Quotient& quotient, const TaskGraph& graph)
   }
 }
 
-Timing ListScheduler::place(const View& view, const std::vector<std::int64_t>& priority) const {
+Timing ListScheduler::place(const View& view, const std::vector<std::int64_t>& priority,
+                            Generation generation, const StopCondition& stop) const {
+  return generation == Generation::serial ? place_serially(view, priority, stop)
+                                          : dispatch(view, priority, stop);
+}
+
+Timing ListScheduler::dispatch(const View& view, const std::vector<std::int64_t>& priority,
+                               const StopCondition& stop) const {
+  const std::size_t n = graph_.tasks.size();
+  std::vector<ClaimTimeline> timelines = empty_;
+  Timing result;
+  result.starts = view.releases;
+  std::vector<int> open(n);
+  Dispatcher dispatcher(view.shapes, priority, timelines);
+  for (std::size_t i = 0; i < n; ++i) {
+    open[i] = view.before.first[i + 1] - view.before.first[i];
+    if (open[i] == 0) dispatcher.add(static_cast<int>(i), class_[i], result.starts[i]);
+  }
+  std::size_t placed = 0;
+  for (Dispatcher::Choice c = dispatcher.next(); c.task >= 0; c = dispatcher.next()) {
+    if (++placed % kPoll == 0 && stop.should_stop()) return {{}, kNever};
+    const auto task = static_cast<std::size_t>(c.task);
+    result.starts[task] = c.start;
+    const std::int64_t end = c.start + view.shapes[c.shape].span;
+    result.finish = std::max(result.finish, end);
+    for (int k = view.after.first[task]; k < view.after.first[task + 1]; ++k) {
+      const int other = view.after.all[static_cast<std::size_t>(k)];
+      std::int64_t& ready = result.starts[static_cast<std::size_t>(other)];
+      ready = std::max(ready, end);
+      if (--open[static_cast<std::size_t>(other)] == 0)
+        dispatcher.add(other, class_[static_cast<std::size_t>(other)], ready);
+    }
+  }
+  return result;
+}
+
+Timing ListScheduler::place_serially(const View& view, const std::vector<std::int64_t>& priority,
+                                     const StopCondition& stop) const {
   const std::size_t n = graph_.tasks.size();
   std::vector<ClaimTimeline> timelines = empty_;
   Timing result;
@@ -97,25 +161,14 @@ Timing ListScheduler::place(const View& view, const std::vector<std::int64_t>& p
   }
   std::priority_queue<Entry, std::vector<Entry>, std::greater<>> ready(std::greater<>(),
                                                                        std::move(entries));
+  std::size_t placed = 0;
   while (!ready.empty()) {
+    if (++placed % kPoll == 0 && stop.should_stop()) return {{}, kNever};
     const auto task = static_cast<std::size_t>(ready.top().second);
     ready.pop();
     const Shape& shape = view.shapes[static_cast<std::size_t>(graph_.tasks[task].shape)];
-    std::int64_t start = result.starts[task];
-    // Settled when every use in turn has agreed to the same start.
-    const std::size_t uses = shape.uses.size();
-    for (std::size_t agreed = 0, i = 0; agreed < uses; i = i + 1 == uses ? 0 : i + 1) {
-      const Use& use = shape.uses[i];
-      const std::int64_t fit = timelines[static_cast<std::size_t>(use.resource)].earliest(
-                                   start + use.offset, shape.duration, use.room) -
-                               use.offset;
-      agreed = fit > start ? 1 : agreed + 1;
-      start = fit;
-    }
-    for (const Use& use : shape.uses) {
-      timelines[static_cast<std::size_t>(use.resource)].claim(start + use.offset, shape.duration,
-                                                              use.amount);
-    }
+    const std::int64_t start = earliest_start(shape, timelines, result.starts[task]);
+    claim(shape, timelines, start);
     result.starts[task] = start;
     const std::int64_t end = start + shape.span;
     result.finish = std::max(result.finish, end);
@@ -128,23 +181,27 @@ Timing ListScheduler::place(const View& view, const std::vector<std::int64_t>& p
   return result;
 }
 
-Timing ListScheduler::forwards(const std::vector<std::int64_t>& priority) const {
-  return place({graph_.shapes, before_, after_, releases_}, priority);
+Timing ListScheduler::forwards(const std::vector<std::int64_t>& priority, Generation generation,
+                               const StopCondition& stop) const {
+  return place({graph_.shapes, before_, after_, releases_}, priority, generation, stop);
 }
 
-Timing ListScheduler::justify(Timing timing, int rounds, std::int64_t good_enough,
-                              const StopCondition& stop) const {
+Timing ListScheduler::justify(Timing timing, int rounds, Generation generation,
+                              std::int64_t good_enough, const StopCondition& stop) const {
   Timing best = timing;
   std::vector<std::int64_t> priority(timing.starts.size());
   for (int round = 0; round < rounds && best.finish > good_enough && !stop.should_stop(); ++round) {
     for (std::size_t i = 0; i < priority.size(); ++i) {
       priority[i] = -(timing.starts[i] + graph_.shape(graph_.tasks[i]).span);
     }
-    const Timing back = place({mirrored_, after_, before_, no_releases_}, priority);
+    const Timing back =
+        place({mirrored_, after_, before_, no_releases_}, priority, generation, stop);
+    if (back.finish == kNever) break;
     for (std::size_t i = 0; i < priority.size(); ++i) {
       priority[i] = -(back.starts[i] + graph_.shape(graph_.tasks[i]).span);
     }
-    Timing next = forwards(priority);
+    Timing next = forwards(priority, generation, stop);
+    if (next.finish == kNever) break;
     const bool stuck = next.starts == timing.starts;
     timing = std::move(next);
     if (timing.finish < best.finish) best = timing;

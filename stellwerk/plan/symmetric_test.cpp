@@ -112,6 +112,7 @@ TEST(Symmetric, RandomCyclicNetworks) {
 
 TEST(Symmetric, SameSeedSamePlan) {
   const Topology topology = catalogue_topology("rail:4x4");
+  // Restarts included, which use the random numbers.
   const Problem problem =
       make_compressed_problem(topology, {job_of(Collective::allgather, topology, 1'000'000, 2)},
                               Relays::all, testing::catalogue_symmetry("rail:4x4", topology));
