@@ -11,6 +11,7 @@
 #include "stellwerk/plan/rounds.hpp"
 #include "stellwerk/plan/search.hpp"
 #include "stellwerk/plan/symmetric.hpp"
+#include "stellwerk/plan/trees.hpp"
 
 namespace stellwerk {
 namespace {
@@ -25,6 +26,8 @@ constexpr std::array kPlanners = {
                true, false, false, false, plan_greedy},
     PlannerRow{"search", "multicast trees inserted one by one, then ruin and recreate", true, true,
                false, false, false, plan_search},
+    PlannerRow{"trees", "throughput-optimal packing of trees, pipelined", true, true, false, false,
+               false, plan_trees},
     PlannerRow{"lp", "time-expanded linear program, for demands without useful copies", false,
                false, true, false, false, plan_lp},
     PlannerRow{"milp", "time-expanded mixed-integer program with copy and store-and-forward", true,
