@@ -33,19 +33,27 @@ class MaxFlow {
   /// After a run: what flows over an arc.
   std::int64_t flow(int arc) const;
 
+  /// How many half arcs all runs so far have looked at: a measure of time that is the same on every
+  /// machine.
+  std::int64_t work() const { return work_; }
+
  private:
   struct HalfArc {
     int to;
     std::int64_t residual;
   };
+  void index();
   bool label();
   std::int64_t augment(int vertex, std::int64_t amount);
 
-  std::vector<HalfArc> half_;              // 2a: arc a forwards; 2a+1: backwards
-  std::vector<std::vector<int>> leaving_;  // half arcs by tail
+  std::vector<HalfArc> half_;       // 2a: arc a forwards; 2a+1: backwards
+  std::vector<int> leaving_;        // half arcs by tail, up to date after index()
+  std::vector<std::size_t> begin_;  // where those of a vertex begin
   std::vector<std::int64_t> capacity_;
+  std::vector<int> queue_;
   std::vector<int> level_;
   std::vector<std::size_t> next_;
+  std::int64_t work_ = 0;
   int source_ = 0;
   int sink_ = 0;
 };
