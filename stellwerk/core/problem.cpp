@@ -268,6 +268,8 @@ std::vector<Chunk> make_chunks_of(const Job& job, JobId id, std::size_t position
       break;
     case Collective::alltoall:
       block.origins = {rank};
+      chunks.reserve((n - 1) *
+                     static_cast<std::size_t>(std::min<std::int64_t>(parts, block.bytes.value)));
       for (std::size_t j = 0; j < n; ++j) {
         if (j == position) continue;
         block.destinations = {ranks[j]};
@@ -328,7 +330,10 @@ std::vector<Chunk> make_chunks(const Job& job, JobId id) {
   if (job.collective == Collective::custom) return custom_chunks(job, id);
   std::vector<Chunk> chunks;
   for (std::size_t position = 0; position < job.ranks.size(); ++position) {
-    for (Chunk& chunk : make_chunks_of(job, id, position)) chunks.push_back(std::move(chunk));
+    std::vector<Chunk> of_rank = make_chunks_of(job, id, position);
+    // Most collectives have as many for every rank.
+    if (chunks.empty()) chunks.reserve(of_rank.size() * job.ranks.size());
+    for (Chunk& chunk : of_rank) chunks.push_back(std::move(chunk));
   }
   return chunks;
 }
@@ -337,7 +342,12 @@ Problem make_problem(Topology topology, std::vector<Job> jobs, Relays relays) {
   Problem problem;
   check_jobs(topology, jobs);
   for (std::size_t i = 0; i < jobs.size(); ++i) {
-    for (Chunk& chunk : make_chunks(jobs[i], JobId(i))) problem.chunks.push_back(std::move(chunk));
+    std::vector<Chunk> of_job = make_chunks(jobs[i], JobId(i));
+    if (i == 0) {
+      problem.chunks = IdVector<ChunkId, Chunk>(std::move(of_job));
+    } else {
+      for (Chunk& chunk : of_job) problem.chunks.push_back(std::move(chunk));
+    }
   }
   problem.topology = std::move(topology);
   problem.jobs = std::move(jobs);
