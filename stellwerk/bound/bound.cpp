@@ -11,6 +11,8 @@
 #include "stellwerk/bound/candidate_sets.hpp"
 #include "stellwerk/bound/chunk_cut.hpp"
 #include "stellwerk/bound/cut.hpp"
+#include "stellwerk/bound/main_chunk_cuts.hpp"
+#include "stellwerk/bound/main_cuts.hpp"
 #include "stellwerk/bound/metric.hpp"
 #include "stellwerk/bound/partition.hpp"
 
@@ -20,8 +22,11 @@ namespace {
 using bound::Best;
 using bound::Block;
 using bound::Demand;
+using bound::Images;
 using bound::Network;
-using bound::NodeSet;
+
+constexpr std::size_t kSmallNetwork = 96;
+constexpr std::size_t kFewChunks = 20'000;
 
 void search_latency(const Network& network, const Demand& demand, Best& best) {
   for (const Block& block : demand.blocks()) {
@@ -46,26 +51,44 @@ void search_latency(const Network& network, const Demand& demand, Best& best) {
   }
 }
 
+/// Small enough for trying every set, target and level?
+bool small(const Problem& problem) {
+  return problem.symmetry.trivial() && problem.topology.nodes().size() <= kSmallNetwork &&
+         problem.chunks.size() <= kFewChunks;
+}
+
+void search_everything(const Network& network, const Demand& demand, const StopCondition& stop,
+                       Best& best) {
+  Best latency;
+  search_latency(network, demand, latency);
+  best.offer(latency.value(), latency.bound().certificate);
+  const auto sets = bound::candidate_sets(network, demand, stop);
+  for (const auto& [set, target] : sets) {
+    if (stop.should_stop()) return;
+    bound::search_cuts(set, target, network, demand, best);
+  }
+  for (const auto& [set, target] : sets) {
+    if (stop.should_stop()) return;
+    bound::search_dynamic_cuts(set, target, network, demand, latency.value(), best);
+  }
+}
+
 }  // namespace
 
 Bound lower_bound(const Problem& problem, const StopCondition& stop) {
   const Network network(problem.topology);
   const Demand demand(problem);
+  const Images images(problem, demand);
   Best best;
-  search_latency(network, demand, best);
+  const bound::MainCuts main(network, images, stop);
+  main.search_latency(best);
   const Time latency_bound = best.value();
-  const auto sets = bound::candidate_sets(network, demand, stop);
-  // All plain cuts first: of equal bounds the simpler certificate stays.
-  for (const auto& [set, target] : sets) {
-    if (stop.should_stop()) break;
-    bound::search_cuts(set, target, network, demand, best);
-  }
-  bound::search_partitions(network, demand, best);
-  for (const auto& [set, target] : sets) {
-    if (stop.should_stop()) break;
-    bound::search_dynamic_cuts(set, target, network, demand, latency_bound, best);
-  }
-  bound::search_metric(network, demand, stop, best);
+  // Simple kinds first: of equal bounds the first stays.
+  main.search_cuts(best);
+  bound::search_partitions(network, images, best);
+  main.search_dynamic_cuts(latency_bound, best);
+  if (small(problem)) search_everything(network, demand, stop, best);
+  bound::search_metric(network, images, stop, best);
   return best.bound();
 }
 
@@ -73,7 +96,11 @@ Bound lower_bound_chunked(const Problem& problem, const Bound& any_chunking,
                           const StopCondition& stop) {
   const Network network(problem.topology);
   const Demand demand(problem);
+  const Images images(problem, demand);
   Best best(any_chunking);
+  const bound::MainCuts main(network, images, stop);
+  bound::MainChunkCuts(network, images, main, stop).search(best);
+  if (!small(problem)) return best.bound();
   const bound::ChunkCutSearch search(network, demand);
   search.search_ways(stop, best);
   const auto sets = bound::candidate_sets(network, demand, stop);

@@ -18,6 +18,7 @@
 #include <queue>
 
 #include "stellwerk/bound/least.hpp"
+#include "stellwerk/bound/slots.hpp"
 
 namespace stellwerk::bound {
 namespace {
@@ -27,59 +28,12 @@ using graph::kUnreachable;
 constexpr std::size_t kMostSizes = 6;
 constexpr std::size_t kMostLevels = 6;
 
-/// So many chunks share a time.
-struct Group {
-  std::int64_t time;
-  std::int64_t chunks;
-  friend bool operator<(const Group& a, const Group& b) { return a.time < b.time; }
-};
-
-/// The slots of one entry link, one after the other.
-class Slots {
- public:
-  Slots(std::vector<Group> releases, std::vector<Group> gates, std::int64_t bandwidth,
-        std::int64_t rest, std::int64_t bytes)
-      : releases_(std::move(releases)),
-        gates_(std::move(gates)),
-        bandwidth_(bandwidth),
-        rest_(rest),
-        step_(static_cast<Int128>(bytes) * 1'000'000'000'000) {
-    std::sort(releases_.begin(), releases_.end());
-    std::sort(gates_.begin(), gates_.end());
-  }
-
-  /// When the next slot is over; kUnreachable if there is none.
-  std::int64_t next() {
-    if (release_ == releases_.size() || gate_ == gates_.size()) return kUnreachable;
-    finish_ = std::max(finish_, static_cast<Int128>(releases_[release_].time) * bandwidth_) + step_;
-    const Int128 over = (finish_ + bandwidth_ - 1) / bandwidth_ + rest_;
-    const Int128 slot = std::max<Int128>(over, gates_[gate_].time);
-    advance(releases_, release_, of_release_);
-    advance(gates_, gate_, of_gate_);
-    return static_cast<std::int64_t>(std::min<Int128>(slot, kUnreachable));
-  }
-
- private:
-  static void advance(const std::vector<Group>& groups, std::size_t& at, std::int64_t& used) {
-    if (++used < groups[at].chunks) return;
-    ++at;
-    used = 0;
-  }
-
-  std::vector<Group> releases_, gates_;
-  Int128 bandwidth_;
-  std::int64_t rest_;
-  Int128 step_;
-  Int128 finish_ = 0;
-  std::size_t release_ = 0, gate_ = 0;
-  std::int64_t of_release_ = 0, of_gate_ = 0;
-};
-
 std::int64_t smallest_size(const BlockList& blocks, const Demand& demand, std::int64_t at_least) {
   std::int64_t smallest = std::numeric_limits<std::int64_t>::max();
   for (const std::size_t i : blocks) {
-    for (const std::int64_t size : demand.block(i).sizes) {
-      if (size >= at_least) smallest = std::min(smallest, size);
+    const Block& block = demand.block(i);
+    for (std::int32_t k = 0; k < block.count; ++k) {
+      if (block.size(k) >= at_least) smallest = std::min(smallest, block.size(k));
     }
   }
   return smallest;
@@ -91,8 +45,8 @@ std::vector<std::pair<std::int64_t, ChunkId>> size_thresholds(const BlockList& b
   std::map<std::int64_t, ChunkId> sizes;
   for (const std::size_t i : blocks) {
     const Block& block = demand.block(i);
-    for (std::size_t k = 0; k < block.sizes.size(); ++k) {
-      sizes.try_emplace(block.sizes[k], ChunkId(block.id.index() + k));
+    for (std::int32_t k = 0; k < block.count; ++k) {
+      sizes.try_emplace(block.size(k), ChunkId(block.id.value + k));
     }
   }
   std::vector<std::pair<std::int64_t, ChunkId>> all(sizes.begin(), sizes.end());
@@ -135,8 +89,8 @@ std::optional<Time> ChunkCutSearch::value(const Certificate& certificate) const 
   const std::int64_t at_least = [&] {
     if (!certificate.chunk) return std::int64_t{0};
     for (const Block& block : demand_.blocks()) {
-      const std::size_t offset = certificate.chunk->index() - block.id.index();
-      if (certificate.chunk >= block.id && offset < block.sizes.size()) return block.sizes[offset];
+      const std::int32_t offset = certificate.chunk->value - block.id.value;
+      if (offset >= 0 && offset < block.count) return block.size(offset);
     }
     return std::int64_t{0};
   }();
@@ -159,13 +113,13 @@ std::optional<Time> ChunkCutSearch::value(const Counted& count, const std::vecto
   Int128 all_bytes = 0;
   std::int64_t all_chunks = 0;
   NodeSet destination(n, false);
-  for (const std::size_t i : count.blocks) {
+  for (const std::uint32_t i : count.blocks) {
     const Block& block = demand_.block(i);
     std::int64_t number = 0;
-    for (const std::int64_t size : block.sizes) {
-      if (size < at_least) continue;
+    for (std::int32_t k = 0; k < block.count; ++k) {
+      if (block.size(k) < at_least) continue;
       ++number;
-      all_bytes += size;
+      all_bytes += block.size(k);
     }
     if (number == 0) continue;
     blocks.push_back(i);
@@ -227,18 +181,7 @@ std::optional<Time> ChunkCutSearch::value(const Counted& count, const std::vecto
     slots.emplace_back(std::move(releases), std::move(gates), bandwidth, rest, bytes);
   }
 
-  // The slots of all links in the order of time, until all chunks have one.
-  using Entry = std::pair<std::int64_t, std::size_t>;
-  std::priority_queue<Entry, std::vector<Entry>, std::greater<>> queue;
-  for (std::size_t e = 0; e < slots.size(); ++e) queue.emplace(slots[e].next(), e);
-  std::int64_t by_count = kUnreachable;
-  for (std::int64_t k = 0; k < all_chunks && !queue.empty(); ++k) {
-    const auto [time, e] = queue.top();
-    queue.pop();
-    by_count = time;
-    if (time >= kUnreachable) break;
-    queue.emplace(slots[e].next(), e);
-  }
+  const std::int64_t by_count = nth_slot(slots, all_chunks);
   if (by_count >= kUnreachable) return std::nullopt;
   const std::optional<Time> by_bytes = least(std::move(gates_by_bytes), all_bytes);
   if (!by_bytes) return std::nullopt;
@@ -265,9 +208,9 @@ std::int64_t ChunkCutSearch::longest_way() const {
 void ChunkCutSearch::search_ways(const StopCondition& stop, Best& best) const {
   // The largest chunks first, and only so many sizes: each has its own shortest paths.
   std::map<std::int64_t, BlockList, std::greater<>> by_size;
-  for (std::size_t i = 0; i < demand_.blocks().size(); ++i) {
-    const std::vector<std::int64_t>& sizes = demand_.block(i).sizes;
-    by_size[*std::max_element(sizes.begin(), sizes.end())].push_back(i);
+  for (std::uint32_t i = 0; i < demand_.blocks().size(); ++i) {
+    const Block& block = demand_.block(i);
+    by_size[block.size(block.largest())].push_back(i);
   }
   std::size_t sizes = 0;
   for (const auto& [size, blocks] : by_size) {
@@ -293,9 +236,7 @@ void ChunkCutSearch::search_ways(const StopCondition& stop, Best& best) const {
         certificate.from = sum ? std::vector{source} : block.chunk->origins;
         std::sort(certificate.from.begin(), certificate.from.end());
         best.offer(value(certificate), certificate);
-        const std::size_t largest = static_cast<std::size_t>(
-            std::max_element(block.sizes.begin(), block.sizes.end()) - block.sizes.begin());
-        certificate.chunk = ChunkId(block.id.index() + largest);
+        certificate.chunk = ChunkId(block.id.value + block.largest());
         best.offer(value(certificate), certificate);
       }
     }
@@ -422,7 +363,7 @@ void ChunkCutSearch::search_set(const CandidateSet& candidate, Best& best) const
     if (exhausted()) return;
     if (hopeless(inflow.bytes[k])) continue;
     BlockList blocks;
-    const BlockList& wanted = demand_.wanted_by(node);
+    const BlockSpan wanted = demand_.wanted_by(node);
     std::set_intersection(inflow.blocks.begin(), inflow.blocks.end(), wanted.begin(), wanted.end(),
                           std::back_inserter(blocks));
     base.target = node;

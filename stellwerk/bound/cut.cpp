@@ -202,7 +202,7 @@ void search_any_target(const Trial& trial, const Certificate& base, const Demand
     }
     std::sort(certificate.to.begin(), certificate.to.end());
     BlockList blocks;
-    for (const std::size_t i : entering) {
+    for (const std::uint32_t i : entering) {
       const std::vector<NodeId>& destinations = trial.demand.block(i).chunk->destinations;
       if (std::any_of(destinations.begin(), destinations.end(),
                       [&](NodeId node) { return far[node.index()]; })) {
@@ -230,7 +230,7 @@ void search_set(const NodeSet& set, std::optional<NodeId> target, const Network&
     base.target = node;
     search_wanting(trial, base, inflow.bytes[k], {node}, [&] {
       BlockList blocks;
-      const BlockList& wanted = demand.wanted_by(node);
+      const BlockSpan wanted = demand.wanted_by(node);
       std::set_intersection(inflow.blocks.begin(), inflow.blocks.end(), wanted.begin(),
                             wanted.end(), std::back_inserter(blocks));
       return blocks;
@@ -259,7 +259,7 @@ Counted counted(const Certificate& certificate, const Demand& demand) {
     }
   }
   const auto is_outside = [&](NodeId node) { return result.outside[node.index()]; };
-  for (const std::size_t i : demand.entering(wanting)) {
+  for (const std::uint32_t i : demand.entering(wanting)) {
     const Block& block = demand.block(i);
     const std::vector<NodeId>& sources = block.sources();
     if (block.chunk->is_reduction() ? std::none_of(sources.begin(), sources.end(), is_outside)

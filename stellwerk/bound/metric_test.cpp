@@ -23,8 +23,9 @@ TEST(Metric, UnitLengthsOnARing) {
   const Problem problem = alltoall(catalogue_topology("ring:5"), Bytes{5'000'000});
   const Network network(problem.topology);
   const Demand demand(problem);
+  const Images images(problem, demand);
   const std::vector<std::int64_t> ones(problem.topology.links().size(), 1);
-  EXPECT_EQ(metric_value(ones, network, demand), Time{60'000'000 + 700'000});
+  EXPECT_EQ(metric_value(ones, network, images), Time{60'000'000 + 700'000});
   const Bound bound = lower_bound(problem);
   EXPECT_GE(bound.value, Time{60'700'000});
   EXPECT_LE(bound.value, Time{62'000'000});  // a ring does it in 60 us and latencies
@@ -56,7 +57,8 @@ TEST(Metric, DualsSeeMissingLinks) {
   const std::vector<std::int64_t> ones(links.size(), 1);
   const Network network(problem.topology);
   const Demand demand(problem);
-  EXPECT_GT(bound.value, *metric_value(ones, network, demand));
+  const Images images(problem, demand);
+  EXPECT_GT(bound.value, *metric_value(ones, network, images));
 }
 
 TEST(Metric, TakesOneWayOfEveryChunkThatSeveralWant) {
@@ -69,9 +71,10 @@ TEST(Metric, TakesOneWayOfEveryChunkThatSeveralWant) {
   const Problem problem = make_problem(std::move(topology), {job});
   const Network network(problem.topology);
   const Demand demand(problem);
+  const Images images(problem, demand);
   const std::vector<std::int64_t> ones(problem.topology.links().size(), 1);
   // To the farthest, 2 hops; 8 links.
-  EXPECT_EQ(metric_value(ones, network, demand), Time{5'000'000 + 700'000});
+  EXPECT_EQ(metric_value(ones, network, images), Time{5'000'000 + 700'000});
 }
 
 }  // namespace

@@ -69,17 +69,63 @@ WholeChunkTimes::WholeChunkTimes(const Network& network, Bytes bytes)
 
 const std::vector<std::int64_t>& WholeChunkTimes::first(NodeId source) const {
   auto& entry = first_[source.index()];
-  if (!entry) entry = search(source, false);
+  if (!entry) entry = search({source}, false);
   return *entry;
 }
 
 const std::vector<std::int64_t>& WholeChunkTimes::last(NodeId target) const {
   auto& entry = last_[target.index()];
-  if (!entry) entry = search(target, true);
+  if (!entry) entry = search({target}, true);
   return *entry;
 }
 
-std::vector<std::int64_t> WholeChunkTimes::search(NodeId start, bool backwards) const {
+std::vector<std::int64_t> WholeChunkTimes::last(const std::vector<NodeId>& targets) const {
+  return search(targets, true);
+}
+
+std::vector<std::int64_t> WholeChunkTimes::through(NodeId tail,
+                                                   const std::vector<std::int64_t>& cost) const {
+  const Topology& topology = network_.topology();
+  const std::vector<std::int64_t>& bandwidths = network_.bandwidths();
+  const std::size_t n = network_.nodes();
+  // Against the links. A hop's transmission time is paid at its end, so a search that starts at a
+  // switch charges nothing for the hop that it is part of: `cost` has it.
+  std::vector<std::int64_t> time(bandwidths.size() * n, graph::kUnreachable);
+  using Entry = std::pair<std::int64_t, std::size_t>;
+  std::priority_queue<Entry, std::vector<Entry>, std::greater<>> queue;
+  const auto reach = [&](NodeId node, std::size_t layer, std::int64_t when) {
+    const std::size_t place = (topology.stores(node) ? 0 : layer * n) + node.index();
+    if (when >= time[place]) return;
+    time[place] = when;
+    queue.emplace(when, place);
+  };
+  for (std::size_t k = 0; k < cost.size(); ++k) {
+    if (cost[k] < graph::kUnreachable) reach(tail, k, cost[k]);
+  }
+  while (!queue.empty()) {
+    const auto [now, place] = queue.top();
+    queue.pop();
+    if (now > time[place]) continue;
+    const NodeId v(place % n);
+    const bool stores = topology.stores(v);
+    for (const LinkId id : topology.in(v)) {
+      const Link& link = topology.link(id);
+      for (std::size_t k = stores ? 0 : place / n; k < bandwidths.size(); ++k) {
+        if (link.bandwidth.bytes_per_second < bandwidths[k]) break;
+        reach(link.from, k, now + link.latency.ps + (stores ? transmission_[k] : 0));
+        if (!stores) break;  // a switch cannot change the rate
+      }
+    }
+  }
+  time.resize(n);
+  for (std::size_t v = 0; v < n; ++v) {
+    if (!topology.stores(NodeId(v))) time[v] = graph::kUnreachable;
+  }
+  return time;
+}
+
+std::vector<std::int64_t> WholeChunkTimes::search(const std::vector<NodeId>& starts,
+                                                  bool backwards) const {
   const Topology& topology = network_.topology();
   const std::vector<std::int64_t>& bandwidths = network_.bandwidths();
   const std::size_t n = network_.nodes();
@@ -88,8 +134,10 @@ std::vector<std::int64_t> WholeChunkTimes::search(NodeId start, bool backwards) 
   std::vector<std::int64_t> time(layers * n, graph::kUnreachable);
   using Entry = std::pair<std::int64_t, std::size_t>;
   std::priority_queue<Entry, std::vector<Entry>, std::greater<>> queue;
-  time[start.index()] = 0;
-  queue.emplace(0, start.index());
+  for (const NodeId start : starts) {
+    time[start.index()] = 0;
+    queue.emplace(0, start.index());
+  }
   while (!queue.empty()) {
     const auto [now, place] = queue.top();
     queue.pop();

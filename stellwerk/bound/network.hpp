@@ -60,9 +60,16 @@ class WholeChunkTimes {
   const std::vector<std::int64_t>& first(NodeId source) const;
   /// last_B(v) for a chunk that `target` wants, at [k * nodes + v].
   const std::vector<std::int64_t>& last(NodeId target) const;
+  /// The least of last_B(v) over several targets; computed anew.
+  std::vector<std::int64_t> last(const std::vector<NodeId>& targets) const;
+
+  /// For a chunk that is held by a storing node at time 0: the least over the bandwidths B with a
+  /// finite cost[k] of first_B(tail) + cost[k], at the number of the node. One search serves all
+  /// sources.
+  std::vector<std::int64_t> through(NodeId tail, const std::vector<std::int64_t>& cost) const;
 
  private:
-  std::vector<std::int64_t> search(NodeId start, bool backwards) const;
+  std::vector<std::int64_t> search(const std::vector<NodeId>& starts, bool backwards) const;
 
   const Network& network_;
   std::vector<std::int64_t> transmission_;

@@ -8,8 +8,10 @@
 
 #include <algorithm>
 #include <map>
+#include <queue>
 #include <set>
 #include <string>
+#include <tuple>
 
 #include "stellwerk/bound/least.hpp"
 
@@ -33,16 +35,14 @@ class Completion {
 
   /// Every node gets a part.
   Labels all() && {
-    while (place_one([](const Node&) { return true; })) {
-    }
+    place([](const Node&) { return true; });
     for (int& label : labels_) label = std::max(label, 0);
     return std::move(labels_);
   }
 
   /// Storing and reducing nodes get a part; others only if less bandwidth enters the parts then.
   Labels few() && {
-    while (place_one(needs_a_part)) {
-    }
+    place(needs_a_part);
     for (const NodeId id : topology_.node_ids()) {
       int& label = labels_[id.index()];
       if (needs_a_part(topology_.node(id))) label = std::max(label, 0);
@@ -78,26 +78,44 @@ class Completion {
     return result;
   }
 
-  /// The unplaced node with the strongest tie joins that part.
-  template <class Wanted>
-  bool place_one(const Wanted& wanted) {
-    std::int64_t strongest = 0;
-    NodeId who;
-    int where = kNone;
-    for (const NodeId id : topology_.node_ids()) {
-      if (label(id) != kNone || !wanted(topology_.node(id))) continue;
-      Ties of_node = ties(id);
-      for (const auto& [part, bandwidth] : of_node.out) of_node.in[part] += bandwidth;
-      for (const auto& [part, bandwidth] : of_node.in) {
-        if (part == kNone || bandwidth <= strongest) continue;
-        strongest = bandwidth;
-        who = id;
-        where = part;
-      }
+  /// A node that may join a part; the strongest tie comes first, then the smallest numbers.
+  struct Tie {
+    std::int64_t bandwidth = 0;
+    NodeId node;
+    int part = kNone;
+    friend bool operator<(const Tie& a, const Tie& b) {
+      return std::tie(a.bandwidth, b.node, b.part) < std::tie(b.bandwidth, a.node, a.part);
     }
-    if (!who.valid()) return false;
-    label(who) = where;
-    return true;
+  };
+  Tie strongest_tie(NodeId id) {
+    Ties of_node = ties(id);
+    for (const auto& [part, bandwidth] : of_node.out) of_node.in[part] += bandwidth;
+    Tie best{0, id, kNone};
+    for (const auto& [part, bandwidth] : of_node.in) {
+      if (part != kNone && bandwidth > best.bandwidth) best = {bandwidth, id, part};
+    }
+    return best;
+  }
+
+  /// One after the other, the unplaced node with the strongest tie joins that part.
+  template <class Wanted>
+  void place(const Wanted& wanted) {
+    std::priority_queue<Tie> queue;
+    const auto consider = [&](NodeId id) {
+      if (label(id) != kNone || !wanted(topology_.node(id))) return;
+      const Tie tie = strongest_tie(id);
+      if (tie.part != kNone) queue.push(tie);
+    };
+    for (const NodeId id : topology_.node_ids()) consider(id);
+    while (!queue.empty()) {
+      const Tie tie = queue.top();
+      queue.pop();
+      if (label(tie.node) != kNone) continue;
+      // Ties only grow: a stale one has a successor in the queue that came before it.
+      label(tie.node) = tie.part;
+      for (const LinkId link : topology_.in(tie.node)) consider(topology_.link(link).from);
+      for (const LinkId link : topology_.out(tie.node)) consider(topology_.link(link).to);
+    }
   }
 
   /// In part p its links from elsewhere enter p; its links to p no longer do.
@@ -136,11 +154,11 @@ Certificate to_certificate(Certificate::Kind kind, const Labels& labels) {
 }
 
 /// Starting points: labels on the GPUs that take part.
-std::set<Labels> starts(const Network& network, const Demand& demand) {
+std::set<Labels> starts(const Network& network, const Images& images) {
   const Topology& topology = network.topology();
   std::vector<NodeId> active;
   for (const NodeId gpu : topology.gpus()) {
-    if (!demand.wanted_by(gpu).empty() || !demand.held_by(gpu).empty()) active.push_back(gpu);
+    if (images.wanted_images(gpu) > 0 || images.held_images(gpu) > 0) active.push_back(gpu);
   }
   std::set<Labels> result;
   const auto add = [&](const auto& key_of) {
@@ -173,11 +191,19 @@ std::set<Labels> starts(const Network& network, const Demand& demand) {
 }  // namespace
 
 std::optional<Time> partition_value(const Certificate& certificate, const Network& network,
-                                    const Demand& demand) {
+                                    const Images& images) {
   const bool gossip = certificate.kind == Certificate::Kind::gossip;
+  const Demand& demand = images.demand();
   Labels part_of(network.nodes(), kNone);
   for (std::size_t p = 0; p < certificate.parts.size(); ++p) {
     for (const NodeId node : certificate.parts[p]) part_of[node.index()] = static_cast<int>(p);
+  }
+  // All images of a block count the same if they have the same ends, or if the group maps parts to
+  // parts.
+  if (images.compressed() && !images.keeps(part_of)) {
+    for (std::size_t i = 0; i < demand.blocks().size(); ++i) {
+      if (!images.all_alike(i)) return std::nullopt;
+    }
   }
   std::vector<std::size_t> gives(certificate.parts.size()), wants(certificate.parts.size());
   Int128 amount = 0;
@@ -198,11 +224,11 @@ std::optional<Time> partition_value(const Certificate& certificate, const Networ
       ++wanting;
       both += gives[part] == mark;
     }
-    const std::int64_t count = !block.chunk->is_reduction() ? wanting - both
-                               : both > 0                   ? giving + wanting - 2
-                                                            : giving + wanting - 1;
+    const std::int64_t count = !block.reduction ? wanting - both
+                               : both > 0       ? giving + wanting - 2
+                                                : giving + wanting - 1;
     if (count == 0) continue;
-    amount += static_cast<Int128>(count) * block.bytes;
+    amount += static_cast<Int128>(count) * block.bytes * images.order();
     ready = std::min(ready, block.chunk->ready);
   }
   if (amount == 0) return std::nullopt;
@@ -217,14 +243,14 @@ std::optional<Time> partition_value(const Certificate& certificate, const Networ
   return value;
 }
 
-void search_partitions(const Network& network, const Demand& demand, Best& best) {
+void search_partitions(const Network& network, const Images& images, Best& best) {
+  const Demand& demand = images.demand();
   const bool sums_for_several =
-      std::any_of(demand.blocks().begin(), demand.blocks().end(), [](const Block& block) {
-        return block.chunk->is_reduction() && block.chunk->destinations.size() > 1;
-      });
+      std::any_of(demand.blocks().begin(), demand.blocks().end(),
+                  [](const Block& block) { return block.reduction && !block.destination.valid(); });
   if (!sums_for_several) return;
   std::vector<Certificate> certificates;
-  const std::set<Labels> all_starts = starts(network, demand);
+  const std::set<Labels> all_starts = starts(network, images);
   for (const Labels& labels : all_starts) {
     certificates.push_back(
         to_certificate(Certificate::Kind::partition, Completion(network, labels).all()));
@@ -234,7 +260,7 @@ void search_partitions(const Network& network, const Demand& demand, Best& best)
         to_certificate(Certificate::Kind::gossip, Completion(network, labels).few()));
   }
   for (const Certificate& certificate : certificates) {
-    best.offer(partition_value(certificate, network, demand), certificate);
+    best.offer(partition_value(certificate, network, images), certificate);
   }
 }
 

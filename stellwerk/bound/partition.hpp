@@ -4,18 +4,18 @@
 #include <optional>
 
 #include "stellwerk/bound/best.hpp"
-#include "stellwerk/bound/demand.hpp"
+#include "stellwerk/bound/images.hpp"
 #include "stellwerk/bound/network.hpp"
 
 namespace stellwerk::bound {
 
-/// The bound of a `partition` or a `gossip`; none if it proves nothing. Precondition: its parts are
-/// well-formed.
+/// The bound of a `partition` or a `gossip`; none if it proves nothing, or if images of a chunk would
+/// have to be counted one by one. Precondition: its parts are well-formed.
 std::optional<Time> partition_value(const Certificate& certificate, const Network& network,
-                                    const Demand& demand);
+                                    const Images& images);
 
 /// Offers the partitions into single GPUs, hosts, racks and clusters of fast links. Does nothing
 /// unless some sum is wanted by several.
-void search_partitions(const Network& network, const Demand& demand, Best& best);
+void search_partitions(const Network& network, const Images& images, Best& best);
 
 }  // namespace stellwerk::bound

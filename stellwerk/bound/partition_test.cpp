@@ -63,12 +63,13 @@ TEST(Partition, CountsOnlyWhatCrosses) {
   const Problem ring = allreduce(catalogue_topology("ring:4"), Bytes{1'000'000});
   const Network network(ring.topology);
   const Demand demand(ring);
+  const Images images(ring, demand);
   Certificate certificate;
   certificate.kind = Certificate::Kind::partition;
   certificate.parts = {{NodeId(0), NodeId(1)}, {NodeId(2), NodeId(3)}};
-  EXPECT_EQ(partition_value(certificate, network, demand), Time{10'000'000});
+  EXPECT_EQ(partition_value(certificate, network, images), Time{10'000'000});
   certificate.parts = {{NodeId(0)}, {NodeId(1)}, {NodeId(2)}, {NodeId(3)}};
-  EXPECT_EQ(partition_value(certificate, network, demand), Time{15'000'000});  // 6 MB over 8 links
+  EXPECT_EQ(partition_value(certificate, network, images), Time{15'000'000});  // 6 MB over 8 links
 }
 
 }  // namespace
