@@ -6,6 +6,7 @@
 #include <memory>
 #include <utility>
 
+#include "stellwerk/graph/problem_symmetry.hpp"
 #include "stellwerk/io/plan_file.hpp"
 #include "tool/commands.hpp"
 #include "tool/plan_options.hpp"
@@ -22,11 +23,23 @@ struct Options {
   bool json = false;
 };
 
+/// By representatives if that saves much; certificates that are printed name chunks of all.
+Problem pose(StatedProblem stated, bool whole, const StopCondition& stop) {
+  constexpr std::size_t kSmall = 96;
+  if (!whole && stated.topology.nodes().size() > kSmall) {
+    check_jobs(stated.topology, stated.jobs);
+    Symmetry symmetry = find_symmetry(stated.topology, stated.jobs, stop);
+    if (!symmetry.trivial()) {
+      return make_compressed_problem(std::move(stated.topology), std::move(stated.jobs),
+                                     stated.relays, std::move(symmetry));
+    }
+  }
+  return make_problem(std::move(stated.topology), std::move(stated.jobs), stated.relays);
+}
+
 int run(const Options& options) {
   const StopCondition stop = stop_condition(options.limits);
-  StatedProblem stated = state_problem(options.problem);
-  const Problem problem =
-      make_problem(std::move(stated.topology), std::move(stated.jobs), stated.relays);
+  const Problem problem = pose(state_problem(options.problem), options.json, stop);
   const Bound any = lower_bound(problem, stop);
   const Bound chunked = lower_bound_chunked(problem, any, stop);
   if (options.json) {
