@@ -128,10 +128,10 @@ TEST(Ring, CrossesBetweenHostsOnceEachWayWhereTheLinksAre) {
   draft.link(NodeId(2), NodeId(5));
   draft.link(NodeId(7), NodeId(3));
   Problem problem = problem_of(draft.topology(), Collective::allgather, Bytes{8'000'000});
-  const Routes routes(problem.topology);
-  PathFinder paths(problem, routes);
+  Routers routers(problem);
   const std::vector<RingOrder> rings =
-      ring_orders(problem, JobId(0), Bytes{1'000'000}, paths, routes);
+      ring_orders(problem.topology, problem.jobs[0].ranks, Bytes{1'000'000},
+                  routers.of(JobId(0), Bytes{1'000'000}));
   ASSERT_EQ(rings.size(), 1U) << "there is one link each way between the hosts";
   std::vector<std::pair<NodeId, NodeId>> crossings;
   for (std::size_t i = 0; i < 8; ++i) {
@@ -165,9 +165,11 @@ TEST(Ring, UsesEveryRailOfHostsThatHaveOneEach) {
     draft.link(NodeId(4 + i), NodeId(i));
   }
   const Problem problem = problem_of(draft.topology(), Collective::allgather, Bytes{32'000'000}, 4);
-  const Routes routes(problem.topology);
-  PathFinder paths(problem, routes);
-  EXPECT_EQ(ring_orders(problem, JobId(0), Bytes{1'000'000}, paths, routes).size(), 4U);
+  Routers routers(problem);
+  EXPECT_EQ(ring_orders(problem.topology, problem.jobs[0].ranks, Bytes{1'000'000},
+                        routers.of(JobId(0), Bytes{1'000'000}))
+                .size(),
+            4U);
   // Seven blocks of 4 MB cross over four rails of 1 MB/ms: 7 ms and a little.
   const Time time = valid_time(plan_ring, problem);
   EXPECT_GE(time, 7 * kMillisecond);
@@ -184,10 +186,10 @@ TEST(Ring, UsesAFullMeshAllOver) {
     }
   }
   const Problem problem = problem_of(draft.topology(), Collective::allgather, Bytes{20'000'000}, 4);
-  const Routes routes(problem.topology);
-  PathFinder paths(problem, routes);
+  Routers routers(problem);
   const std::vector<RingOrder> rings =
-      ring_orders(problem, JobId(0), Bytes{1'000'000}, paths, routes);
+      ring_orders(problem.topology, problem.jobs[0].ranks, Bytes{1'000'000},
+                  routers.of(JobId(0), Bytes{1'000'000}));
   EXPECT_GE(rings.size(), 2U);
   for (const RingOrder& ring : rings) {
     EXPECT_THAT(ring, testing::UnorderedElementsAreArray(problem.topology.gpus()));

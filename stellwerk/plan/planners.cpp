@@ -2,11 +2,18 @@
 #include <array>
 
 #include "stellwerk/base/error.hpp"
+#include "stellwerk/plan/bidirectional_ring.hpp"
+#include "stellwerk/plan/bruck.hpp"
 #include "stellwerk/plan/direct.hpp"
+#include "stellwerk/plan/double_binary_tree.hpp"
 #include "stellwerk/plan/greedy.hpp"
+#include "stellwerk/plan/hierarchical.hpp"
 #include "stellwerk/plan/lp_planner.hpp"
 #include "stellwerk/plan/milp.hpp"
+#include "stellwerk/plan/pat.hpp"
 #include "stellwerk/plan/planner.hpp"
+#include "stellwerk/plan/rabenseifner.hpp"
+#include "stellwerk/plan/recursive_doubling.hpp"
 #include "stellwerk/plan/ring.hpp"
 #include "stellwerk/plan/rounds.hpp"
 #include "stellwerk/plan/search.hpp"
@@ -20,6 +27,20 @@ constexpr std::array kPlanners = {
     PlannerRow{"direct", "every chunk straight to its destinations, as in pairwise exchange", true,
                true, false, true, false, plan_direct},
     PlannerRow{"ring", "NCCL-like ring over the ranks", true, true, false, true, false, plan_ring},
+    PlannerRow{"bidirectional-ring", "both ways round a ring at once", true, true, false, true,
+               false, plan_bidirectional_ring},
+    PlannerRow{"recursive-doubling", "exchanges at distances 1, 2, 4, ...; halving for sums", true,
+               true, false, true, false, plan_recursive_doubling},
+    PlannerRow{"bruck", "blocks hop by powers of two; any number of ranks", false, true, false,
+               true, false, plan_bruck},
+    PlannerRow{"pat", "parallel aggregated trees: binomial, the long ways first", true, true, false,
+               true, false, plan_pat},
+    PlannerRow{"double-binary-tree", "two binary trees that share the chunks", true, true, false,
+               true, false, plan_double_binary_tree},
+    PlannerRow{"hierarchical", "rings inside hosts and rings between them", true, true, false, true,
+               false, plan_hierarchical},
+    PlannerRow{"rabenseifner", "sums by recursive halving, then doubling", true, true, false, true,
+               false, plan_rabenseifner},
     PlannerRow{"symmetric", "one rank of every orbit planned for all, on orbits of links", true,
                true, false, false, true, plan_symmetric},
     PlannerRow{"greedy", "idle links choose the rarest wanted chunk, for copies at any size", true,

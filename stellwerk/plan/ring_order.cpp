@@ -20,31 +20,16 @@
 #include <algorithm>
 #include <map>
 #include <optional>
-#include <string>
 #include <utility>
 
 #include "stellwerk/base/wide.hpp"
+#include "stellwerk/plan/textbook_schedule.hpp"
 
 namespace stellwerk {
 namespace {
 
 constexpr std::size_t kSearched = 64;
 constexpr std::size_t kMostRings = 16;
-
-/// Ranks by host, hosts in order of first appearance; ranks without host are hosts of their own.
-std::vector<std::vector<NodeId>> hosts_of(const Topology& topology,
-                                          const std::vector<NodeId>& ranks) {
-  std::vector<std::vector<NodeId>> hosts;
-  std::map<std::string, std::size_t> known;
-  for (const NodeId rank : ranks) {
-    const std::string& host = topology.node(rank).host;
-    const auto [entry, fresh] =
-        known.emplace(host.empty() ? topology.node(rank).name + "\n" : host, hosts.size());
-    if (fresh) hosts.emplace_back();
-    hosts[entry->second].push_back(rank);
-  }
-  return hosts;
-}
 
 /// Costs of steps between ranks, by position in the rank list.
 class Costs {
@@ -133,18 +118,40 @@ RingOrder shifted(const RingOrder& ring, const std::vector<std::vector<NodeId>>&
 /// Rings over one job's ranks, and how busy they make the links.
 class RingSearch {
  public:
-  RingSearch(const Problem& problem, JobId job, Bytes bytes, PathFinder& paths,
-             const Routes& routes)
-      : topology_(problem.topology),
-        job_(job),
+  RingSearch(const Topology& topology, const std::vector<NodeId>& ranks, Bytes bytes,
+             Router& router)
+      : topology_(topology),
         bytes_(bytes),
-        paths_(paths),
-        routes_(routes),
-        hosts_(hosts_of(problem.topology, problem.jobs[job.index()].ranks)),
-        load_(problem.topology.links().size(), Time{0}) {
+        router_(router),
+        hosts_(ranks_by_host(topology, ranks)),
+        load_(topology.links().size(), Time{0}) {
     for (const auto& host : hosts_) ranks_.insert(ranks_.end(), host.begin(), host.end());
   }
 
+  /// The best ring that local search finds: by path times, plus how long the links on the way are
+  /// busy already.
+  RingOrder searched() {
+    const std::size_t n = ranks_.size();
+    if (n > kSearched) return ranks_;
+    Costs cost(n);
+    for (std::size_t i = 0; i < n; ++i) {
+      for (std::size_t j = 0; j < n; ++j) {
+        cost(i, j) = router_.distance(ranks_[i], ranks_[j]).ps;
+        for_each_link(ranks_[i], ranks_[j], [&](LinkId link, std::int64_t parts) {
+          cost(i, j) += load_[link].ps / parts;
+        });
+      }
+    }
+    std::vector<std::size_t> order(n);
+    for (std::size_t i = 0; i < n; ++i) order[i] = i;
+    improve(order, cost);
+    std::rotate(order.begin(), std::find(order.begin(), order.end(), 0), order.end());
+    RingOrder ring;
+    for (const std::size_t i : order) ring.push_back(ranks_[i]);
+    return ring;
+  }
+
+  /// Several rings to share the data.
   std::vector<RingOrder> find() {
     RingOrder candidate = searched();
     while (rings_.size() < kMostRings) {
@@ -170,12 +177,14 @@ class RingSearch {
   }
 
  private:
-  const PathTree& tree(NodeId from) { return paths_.tree(from, bytes_, job_, Direction::outward); }
-
+  /// Visits every link on the ways between two ranks, with the share of the data that it gets.
   template <class Visit>
   void for_each_link(NodeId from, NodeId to, Visit visit) {
-    for (const HopId hop : paths_.path(tree(from), to)) {
-      for (const LinkId link : routes_.hop(hop).links) visit(link);
+    const std::uint32_t salts = router_.salts(from, to);
+    for (std::uint32_t salt = 0; salt < salts; ++salt) {
+      for (const HopId hop : router_.way(from, to, salt)) {
+        for (const LinkId link : router_.hop(hop).links) visit(link, salts);
+      }
     }
   }
 
@@ -184,8 +193,9 @@ class RingSearch {
   IdVector<LinkId, Time> with(const RingOrder& ring) {
     IdVector<LinkId, Time> load = load_;
     for (std::size_t i = 0; i < ring.size(); ++i) {
-      for_each_link(ring[i], ring[(i + 1) % ring.size()], [&](LinkId link) {
-        load[link] += transmission_time(bytes_, topology_.link(link).bandwidth);
+      for_each_link(ring[i], ring[(i + 1) % ring.size()], [&](LinkId link, std::int64_t parts) {
+        const Time whole = transmission_time(bytes_, topology_.link(link).bandwidth);
+        load[link] += Time{whole.ps / parts};
       });
     }
     return load;
@@ -193,27 +203,6 @@ class RingSearch {
 
   static Time busiest(const IdVector<LinkId, Time>& load) {
     return *std::max_element(load.begin(), load.end());
-  }
-
-  /// The best ring that local search finds: by path times, plus how long the links on the way are
-  /// busy already.
-  RingOrder searched() {
-    const std::size_t n = ranks_.size();
-    if (n > kSearched) return ranks_;
-    Costs cost(n);
-    for (std::size_t i = 0; i < n; ++i) {
-      for (std::size_t j = 0; j < n; ++j) {
-        cost(i, j) = tree(ranks_[i]).distance[ranks_[j]].ps;
-        for_each_link(ranks_[i], ranks_[j], [&](LinkId link) { cost(i, j) += load_[link].ps; });
-      }
-    }
-    std::vector<std::size_t> order(n);
-    for (std::size_t i = 0; i < n; ++i) order[i] = i;
-    improve(order, cost);
-    std::rotate(order.begin(), std::find(order.begin(), order.end(), 0), order.end());
-    RingOrder ring;
-    for (const std::size_t i : order) ring.push_back(ranks_[i]);
-    return ring;
   }
 
   /// Rings to add next.
@@ -230,10 +219,8 @@ class RingSearch {
   }
 
   const Topology& topology_;
-  const JobId job_;
   const Bytes bytes_;
-  PathFinder& paths_;
-  const Routes& routes_;
+  Router& router_;
   const std::vector<std::vector<NodeId>> hosts_;
   std::vector<NodeId> ranks_;  // grouped by host
   std::vector<RingOrder> rings_;
@@ -243,9 +230,14 @@ class RingSearch {
 
 }  // namespace
 
-std::vector<RingOrder> ring_orders(const Problem& problem, JobId job, Bytes bytes,
-                                   PathFinder& paths, const Routes& routes) {
-  return RingSearch(problem, job, bytes, paths, routes).find();
+std::vector<RingOrder> ring_orders(const Topology& topology, const std::vector<NodeId>& ranks,
+                                   Bytes bytes, Router& router) {
+  return RingSearch(topology, ranks, bytes, router).find();
+}
+
+RingOrder ring_order(const Topology& topology, const std::vector<NodeId>& ranks, Bytes bytes,
+                     Router& router) {
+  return RingSearch(topology, ranks, bytes, router).searched();
 }
 
 }  // namespace stellwerk

@@ -3,16 +3,20 @@
 
 #include <vector>
 
-#include "stellwerk/plan/path_tree.hpp"
+#include "stellwerk/plan/router.hpp"
 
 namespace stellwerk {
 
 /// Ranks in ring order: each sends to the next, the last to the first.
 using RingOrder = std::vector<NodeId>;
 
-/// The rings that a job's data is dealt out to in equal shares, one or more. `bytes` is the size of
-/// the chunks that will travel. Precondition: every rank reaches every other.
-std::vector<RingOrder> ring_orders(const Problem& problem, JobId job, Bytes bytes,
-                                   PathFinder& paths, const Routes& routes);
+/// The rings that data is dealt out to in equal shares, one or more. `bytes` is the size of the
+/// chunks that will travel. Precondition: every rank reaches every other.
+std::vector<RingOrder> ring_orders(const Topology& topology, const std::vector<NodeId>& ranks,
+                                   Bytes bytes, Router& router);
+
+/// The first of them.
+RingOrder ring_order(const Topology& topology, const std::vector<NodeId>& ranks, Bytes bytes,
+                     Router& router);
 
 }  // namespace stellwerk
