@@ -10,12 +10,11 @@ namespace stellwerk::tool {
 RunCommand declare_planners(Arguments& /*arguments*/) {
   return [] {
     Table table;
-    table.add(
-        {"planner", "reductions", "copies", "exact", "baseline", "compressed", "what it does"});
+    table.add({"planner", "kind", "reductions", "copies", "compressed", "what it does"});
     for (const PlannerRow& row : planners()) {
       const auto mark = [](bool value) { return std::string(value ? "yes" : "-"); };
-      table.add({std::string(row.name), mark(row.reductions), mark(row.copies), mark(row.exact),
-                 mark(row.baseline), mark(row.compressed), std::string(row.summary)});
+      table.add({std::string(row.name), std::string(to_string(row.kind)), mark(row.reductions),
+                 mark(row.copies), mark(row.compressed), std::string(row.summary)});
     }
     fmt::print("{}", table.text());
     return 0;

@@ -71,13 +71,22 @@ struct PlannerOutcome {
 
 using PlanFunction = PlannerOutcome (*)(const Problem&, const PlanOptions&, PlannerContext&);
 
+/// What a planner is good for; the portfolio runs each kind in a stage of its own.
+enum class PlannerKind : std::uint8_t {
+  baseline,      ///< what others do today
+  construction,  ///< makes one plan, without a search
+  improvement,   ///< looks for better plans as long as there is time
+  exact,         ///< may prove optimality (of its discretised model)
+};
+
+std::string_view to_string(PlannerKind kind);
+
 struct PlannerRow {
   std::string_view name;
   std::string_view summary;
+  PlannerKind kind;
   bool reductions;  ///< handles reduction chunks
   bool copies;      ///< handles chunks with several destinations
-  bool exact;       ///< may prove optimality (of its discretised model)
-  bool baseline;    ///< what others do today
   bool compressed;  ///< plans representatives for all their images (Problem::symmetry)
   PlanFunction plan;
 };

@@ -23,41 +23,60 @@
 namespace stellwerk {
 namespace {
 
+constexpr auto kBaseline = PlannerKind::baseline;
+constexpr auto kConstruction = PlannerKind::construction;
+constexpr auto kImprovement = PlannerKind::improvement;
+constexpr auto kExact = PlannerKind::exact;
+
 constexpr std::array kPlanners = {
-    PlannerRow{"direct", "every chunk straight to its destinations, as in pairwise exchange", true,
-               true, false, true, false, plan_direct},
-    PlannerRow{"ring", "NCCL-like ring over the ranks", true, true, false, true, false, plan_ring},
-    PlannerRow{"bidirectional-ring", "both ways round a ring at once", true, true, false, true,
-               false, plan_bidirectional_ring},
-    PlannerRow{"recursive-doubling", "exchanges at distances 1, 2, 4, ...; halving for sums", true,
-               true, false, true, false, plan_recursive_doubling},
-    PlannerRow{"bruck", "blocks hop by powers of two; any number of ranks", false, true, false,
-               true, false, plan_bruck},
-    PlannerRow{"pat", "parallel aggregated trees: binomial, the long ways first", true, true, false,
+    PlannerRow{"direct", "every chunk straight to its destinations, as in pairwise exchange",
+               kBaseline, true, true, false, plan_direct},
+    PlannerRow{"ring", "NCCL-like ring over the ranks", kBaseline, true, true, false, plan_ring},
+    PlannerRow{"bidirectional-ring", "both ways round a ring at once", kBaseline, true, true, false,
+               plan_bidirectional_ring},
+    PlannerRow{"recursive-doubling", "exchanges at distances 1, 2, 4, ...; halving for sums",
+               kBaseline, true, true, false, plan_recursive_doubling},
+    PlannerRow{"bruck", "blocks hop by powers of two; any number of ranks", kBaseline, false, true,
+               false, plan_bruck},
+    PlannerRow{"pat", "parallel aggregated trees: binomial, the long ways first", kBaseline, true,
                true, false, plan_pat},
-    PlannerRow{"double-binary-tree", "two binary trees that share the chunks", true, true, false,
+    PlannerRow{"double-binary-tree", "two binary trees that share the chunks", kBaseline, true,
                true, false, plan_double_binary_tree},
-    PlannerRow{"hierarchical", "rings inside hosts and rings between them", true, true, false, true,
+    PlannerRow{"hierarchical", "rings inside hosts and rings between them", kBaseline, true, true,
                false, plan_hierarchical},
-    PlannerRow{"rabenseifner", "sums by recursive halving, then doubling", true, true, false, true,
+    PlannerRow{"rabenseifner", "sums by recursive halving, then doubling", kBaseline, true, true,
                false, plan_rabenseifner},
-    PlannerRow{"symmetric", "one rank of every orbit planned for all, on orbits of links", true,
-               true, false, false, true, plan_symmetric},
-    PlannerRow{"greedy", "idle links choose the rarest wanted chunk, for copies at any size", true,
-               true, false, false, false, plan_greedy},
-    PlannerRow{"search", "multicast trees inserted one by one, then ruin and recreate", true, true,
-               false, false, false, plan_search},
-    PlannerRow{"trees", "throughput-optimal packing of trees, pipelined", true, true, false, false,
+    PlannerRow{"symmetric", "one rank of every orbit planned for all, on orbits of links",
+               kConstruction, true, true, true, plan_symmetric},
+    PlannerRow{"greedy", "idle links choose the rarest wanted chunk, for copies at any size",
+               kConstruction, true, true, false, plan_greedy},
+    PlannerRow{"trees", "throughput-optimal packing of trees, pipelined", kConstruction, true, true,
                false, plan_trees},
-    PlannerRow{"lp", "time-expanded linear program, for demands without useful copies", false,
-               false, true, false, false, plan_lp},
-    PlannerRow{"milp", "time-expanded mixed-integer program with copy and store-and-forward", true,
-               true, true, false, false, plan_milp},
-    PlannerRow{"rounds", "milp by time partitioning into rounds", true, true, false, false, false,
+    PlannerRow{"search", "multicast trees inserted one by one, then ruin and recreate",
+               kImprovement, true, true, false, plan_search},
+    PlannerRow{"lp", "time-expanded linear program, for demands without useful copies", kExact,
+               false, false, false, plan_lp},
+    PlannerRow{"milp", "time-expanded mixed-integer program with copy and store-and-forward",
+               kExact, true, true, false, plan_milp},
+    PlannerRow{"rounds", "milp by time partitioning into rounds", kImprovement, true, true, false,
                plan_rounds},
 };
 
 }  // namespace
+
+std::string_view to_string(PlannerKind kind) {
+  switch (kind) {
+    case PlannerKind::baseline:
+      return "baseline";
+    case PlannerKind::construction:
+      return "construction";
+    case PlannerKind::improvement:
+      return "improvement";
+    case PlannerKind::exact:
+      return "exact";
+  }
+  return "?";
+}
 
 std::span<const PlannerRow> planners() { return kPlanners; }
 

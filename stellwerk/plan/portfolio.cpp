@@ -431,7 +431,7 @@ class Portfolio {
           }
           const auto start = std::chrono::steady_clock::now();
           Candidate candidate = try_out(attempt, before, stop);
-          if (attempt.quick || attempt.planner->baseline) {
+          if (attempt.quick || attempt.planner->kind == PlannerKind::baseline) {
             remember_pace(
                 attempt,
                 std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
@@ -445,7 +445,8 @@ class Portfolio {
   }
 
   void only(const PlannerRow& planner) {
-    const std::vector<int> counts = chunk_counts(planner.exact ? 8 : kMostChunks);
+    const std::vector<int> counts =
+        chunk_counts(planner.kind == PlannerKind::exact ? 8 : kMostChunks);
     for (std::size_t i = 0; i < counts.size(); ++i) {
       if (i > 0 && (good_enough() || time_is_up())) break;
       // A count that cannot reach the target is worth a plan, not all the time.
@@ -453,7 +454,8 @@ class Portfolio {
       const Time before = best_.length;
       const Attempt attempt{&planner, counts[i], last ? 1.0 : 0.3, false};
       take(try_out(attempt, best_, stop_), counts[i]);
-      if (planner.baseline && i > 3 && best_.plan && best_.length == before) break;
+      if (planner.kind == PlannerKind::baseline && i > 3 && best_.plan && best_.length == before)
+        break;
     }
   }
 
@@ -486,25 +488,31 @@ class Portfolio {
     std::vector<Attempt> attempts;
     for (const int count : counts) {
       for (const PlannerRow& planner : planners()) {
-        const bool searching = planner.name == "search" || planner.name == "rounds";
-        if (planner.baseline || planner.exact || planner.compressed || searching) continue;
+        if (planner.kind != PlannerKind::construction || planner.compressed) continue;
         attempts.push_back({&planner, count, 0.25, true});
       }
     }
     stage(attempts);
   }
 
+  /// Small ones whatever is known, so that the plan is never worse; large ones, which together take
+  /// a second or more, only while the plan is not good enough.
   void baselines(const std::vector<int>& counts) {
     constexpr int kMostForBaselines = 16;
-    std::vector<Attempt> attempts;
+    constexpr double kSmall = 5'000;
+    std::vector<Attempt> small, large;
     for (const int count : counts) {
       if (count > kMostForBaselines) break;
       for (const PlannerRow& planner : planners()) {
-        if (!planner.baseline || (!request_.options.copy && planner.name == "ring")) continue;
-        attempts.push_back({&planner, count, 0.25, true});
+        if (planner.kind != PlannerKind::baseline) continue;
+        // Without copies every destination is a demand of its own, and gets its chunk straight.
+        if (!request_.options.copy && planner.name != "direct") continue;
+        const Attempt attempt{&planner, count, 0.25, true};
+        (size(attempt) <= kSmall ? small : large).push_back(attempt);
       }
     }
-    stage(attempts, true);
+    stage(small, true);
+    stage(large);
   }
 
   /// Quick passes on every count; deep ones where the target can be met.
@@ -530,7 +538,7 @@ class Portfolio {
     std::vector<Attempt> attempts;
     for (const int count : tried) {
       for (const PlannerRow& planner : planners()) {
-        if (planner.exact) attempts.push_back({&planner, count, 0.5, false});
+        if (planner.kind == PlannerKind::exact) attempts.push_back({&planner, count, 0.5, false});
       }
     }
     for (std::size_t i = 0; i < attempts.size(); ++i) {

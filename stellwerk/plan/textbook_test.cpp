@@ -231,7 +231,7 @@ TEST(Textbook, WhatIsNotDefinedIsDeclinedWithAReason) {
       "g0 reaches g2 through other GPUs at best, which would merge sums that are only passing");
   const Problem large = problem_of(crossbar(40), Collective::allgather, 4'000'000, 1700);
   for (const PlannerRow& row : planners()) {
-    if (!row.baseline) continue;
+    if (row.kind != PlannerKind::baseline) continue;
     EXPECT_THAT(message(row.name, large),
                 ::testing::AnyOf("more than 2500000 sends are more than a baseline is worth",
                                  ::testing::HasSubstr("do not serve allgather")))
@@ -302,7 +302,7 @@ TEST(Textbook, ValidPlansOnRandomNetworks) {
       job.start = Time{rng.between(0, 1) * 1000};
       const Problem problem = make_problem(topology, {job});
       for (const PlannerRow& row : planners()) {
-        if (!row.baseline) continue;
+        if (row.kind != PlannerKind::baseline) continue;
         const PlannerOutcome outcome = run(row.name, problem);
         if (outcome.termination.reason == Termination::Reason::unsupported) {
           EXPECT_FALSE(outcome.message.empty());
@@ -360,7 +360,7 @@ TEST(Textbook, SeveralJobsShareTheLinks) {
 TEST(Textbook, StopWhenTold) {
   const Problem problem = problem_of(crossbar(40), Collective::allgather, 4'000'000, 100);
   for (const PlannerRow& row : planners()) {
-    if (!row.baseline) continue;
+    if (row.kind != PlannerKind::baseline) continue;
     PlannerContext context;
     context.stop = StopCondition(0.0);
     const PlannerOutcome outcome = row.plan(problem, {}, context);

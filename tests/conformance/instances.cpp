@@ -1,9 +1,9 @@
 // Instances for conformance tests: 3 to 6 nodes, a few chunks. Between them they have rings, lines,
 // meshes, random graphs, stars and trees of switches of both kinds, relays, links of three speeds
 // and four latencies, parallel links, subsets of ranks in any order, members only, one or two jobs
-// with releases and weights, every collective, explicit chunks (several origins, sums, sizes), and
-// limits of nodes. A chunk takes 1 us on a link of speed 1; latencies are 0, 4%, 100% or 150% of
-// that.
+// with releases and weights, two hosts, every collective, explicit chunks (several origins, sums,
+// sizes), and limits of nodes. A chunk takes 1 us on a link of speed 1; latencies are 0, 4%, 100% or
+// 150% of that.
 #include "tests/conformance/instances.hpp"
 
 #include <algorithm>
@@ -79,7 +79,7 @@ class Generator {
 
   void build() {
     mixed_ = rng_.below(2) == 0;
-    for (int i = 0; i < gpus_; ++i) network_.gpu();
+    for (int i = 0; i < gpus_; ++i) network_.nodes[network_.gpu()].host = i < 2 ? "a" : "b";
     switch (rng_.below(7)) {
       case 0:
         shape_ = "ring";

@@ -47,8 +47,9 @@ Plan complete(const Problem& problem, const PlannerRow& row, PlannerOutcome outc
 bool may_decline(const PlannerRow& row, const Problem& problem) {
   const bool copies = std::any_of(problem.chunks.begin(), problem.chunks.end(),
                                   [](const Chunk& chunk) { return chunk.destinations.size() > 1; });
-  return row.baseline || row.compressed || (!row.reductions && has_reductions(problem)) ||
-         (!row.copies && copies) || has_buffer_limits(problem.topology);
+  return row.kind == PlannerKind::baseline || row.compressed || row.name == "trees" ||
+         (!row.reductions && has_reductions(problem)) || (!row.copies && copies) ||
+         has_buffer_limits(problem.topology);
 }
 
 TEST(Planners, EveryRowOnEveryInstance) {
