@@ -8,6 +8,7 @@ namespace stellwerk {
 namespace {
 std::atomic<bool> interrupt_flag{false};
 constexpr double kForever = 1e9;
+constexpr double kBoundless = 1e18;
 }  // namespace
 
 const char* to_string(Limit limit) {
@@ -43,6 +44,11 @@ Limit StopCondition::reached() const {
 double StopCondition::seconds_left() const {
   if (!deadline_) return kForever;
   return std::max(0.0, std::chrono::duration<double>(*deadline_ - Clock::now()).count());
+}
+
+double StopCondition::bytes_left() const {
+  if (memory_limit_bytes_ == 0) return kBoundless;
+  return std::max(0.0, static_cast<double>(memory_limit_bytes_ - resident_bytes()));
 }
 
 StopCondition StopCondition::within(double seconds) const {

@@ -27,6 +27,8 @@ class StopCondition {
 
   /// Seconds until the deadline (never negative; a large number without one).
   double seconds_left() const;
+  /// Bytes of memory until the limit (never negative; a large number without one).
+  double bytes_left() const;
 
   /// A condition that also ends after `seconds` from now: for one planner's share of the time.
   StopCondition within(double seconds) const;

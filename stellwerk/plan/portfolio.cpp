@@ -25,10 +25,10 @@
 #include "stellwerk/bound/bound.hpp"
 #include "stellwerk/check/simulate.hpp"
 #include "stellwerk/core/expansion.hpp"
-#include "stellwerk/graph/problem_symmetry.hpp"
 #include "stellwerk/plan/no_copy.hpp"
 #include "stellwerk/plan/no_wait.hpp"
 #include "stellwerk/plan/passing.hpp"
+#include "stellwerk/plan/problem_family.hpp"
 #include "stellwerk/plan/reachability.hpp"
 #include "stellwerk/plan/reversal.hpp"
 
@@ -36,11 +36,14 @@ namespace stellwerk {
 namespace {
 
 /// Plans larger than this (chunks times destinations) are not tried by the choice of the chunk
-/// count, nor planned by representatives.
+/// count, and plans by representatives are not written out.
 constexpr std::int64_t kMostDeliveries = 400'000;
 constexpr int kMostChunks = 64;
-/// Problems larger than this are not begun: their chunks alone would fill the memory.
+/// Larger problems are planned by representatives or not at all: their chunks alone would fill the
+/// memory.
 constexpr std::int64_t kMostDeliveriesInFull = 20'000'000;
+/// What it takes to hold a plan, and to re-time and judge it.
+constexpr double kBytesPerDelivery = 700;
 
 /// When each job's last demand is met by sends as they are: a copy counts when it first arrives, a sum is complete with the
 /// last arrival.
@@ -71,35 +74,6 @@ std::vector<Time> finish_times(const Problem& problem, const Schedule& sends) {
     job = std::max(job, time);
   }
   return finish;
-}
-
-/// How many times some rank wants some chunk, and some rank has something to add to one; with one
-/// chunk a block where the planner chooses.
-std::int64_t count_deliveries(const std::vector<Job>& jobs) {
-  std::int64_t total = 0;
-  for (const Job& job : jobs) {
-    const auto ranks = static_cast<std::int64_t>(job.ranks.size());
-    const std::int64_t chunks = job.auto_chunks ? 1 : job.chunks;
-    switch (job.collective) {
-      case Collective::allgather:
-      case Collective::alltoall:
-      case Collective::alltoallv:
-      case Collective::reducescatter:
-        total += ranks * (ranks - 1) * chunks;
-        break;
-      case Collective::allreduce:
-        total += 2 * ranks * (ranks - 1) * chunks;
-        break;
-      case Collective::custom:
-        for (const CustomChunk& chunk : job.custom) {
-          total += static_cast<std::int64_t>(chunk.destinations.size() + chunk.contributors.size());
-        }
-        break;
-      default:
-        total += (ranks - 1) * chunks;
-    }
-  }
-  return total;
 }
 
 /// A planner on a chunk count.
@@ -137,32 +111,28 @@ class Portfolio {
  public:
   Portfolio(PortfolioRequest request, const StopCondition& stop, Progress* progress,
             const Judge& judge)
-      : request_(std::move(request)), stop_(stop), progress_(progress), judge_(judge) {}
+      : request_(std::move(request)),
+        family_(std::move(request_.topology), std::move(request_.jobs), request_.relays),
+        stop_(stop),
+        progress_(progress),
+        judge_(judge) {}
 
   Plan run() {
     started_ = std::chrono::steady_clock::now();
     cpu_started_ = cpu_seconds();
-    check_jobs(request_.topology, request_.jobs);
-    deliveries_ = count_deliveries(request_.jobs);
     const PlannerRow* named = request_.planner.empty() ? nullptr : &find_planner(request_.planner);
-    const bool representatives = named != nullptr && named->compressed;
-    const std::int64_t most = representatives ? kMostDeliveries : kMostDeliveriesInFull;
-    if (deliveries_ > most) {
-      throw Error(ErrorCode::unsolved, std::to_string(deliveries_) +
-                                           " deliveries are too many to plan (at most " +
-                                           std::to_string(most) + "): take fewer ranks" +
-                                           (representatives ? ", or another planner" : ""));
-    }
-    if (named == nullptr || representatives) look_for_symmetry();
-    const std::shared_ptr<const Problem> coarse = problem(1, false);
-    if (coarse->chunks.empty()) {
-      take(offer("none", *coarse, time(*coarse, {}), {}, {}), 1);
+    if (named == nullptr || named->compressed) look_for_symmetry();
+    compressed_ = family_.symmetric() && family_.deliveries() > kMostDeliveries;
+    if (!compressed_) require_feasible_size();
+    coarse_ = family_.problem(1, compressed_);
+    if (coarse_->chunks.empty()) {
+      take(offer("none", *coarse_, time(*coarse_, {}), {}, {}), 1);
       return complete();
     }
     // Where buffers are small, only small chunks may get through.
-    const bool buffers = has_buffer_limits(request_.topology);
-    require_reachable(buffers ? *problem(chunk_counts(kMostChunks).back(), false) : *coarse);
-    bound_ = lower_bound(*coarse, stop_);
+    const bool buffers = has_buffer_limits(family_.topology());
+    require_reachable(buffers ? *family_.problem(counts(kMostChunks).back(), false) : *coarse_);
+    bound_ = lower_bound(*coarse_, stop_);
     if (named == nullptr) {
       everything();
     } else {
@@ -173,66 +143,51 @@ class Portfolio {
   }
 
  private:
-  // --- Symmetry ---
+  // --- In full, or by representatives ---
 
-  /// Only for plans that are small enough to be written out; buffers, and plans that must not copy or
-  /// not store, are not for representatives.
+  /// Buffers, and plans that must not copy or not store, are not for representatives.
   void look_for_symmetry() {
-    const bool possible = request_.options.copy && request_.options.store &&
-                          !has_buffer_limits(request_.topology) && deliveries_ <= kMostDeliveries;
-    if (!possible) return;
-    symmetry_ =
-        find_symmetry(request_.topology, request_.jobs, stop_.within(stop_.seconds_left() / 2));
+    const bool possible =
+        request_.options.copy && request_.options.store && !has_buffer_limits(family_.topology());
+    if (possible) family_.find_symmetry(stop_.within(stop_.seconds_left() / 2));
+  }
+
+  void require_feasible_size() const {
+    if (family_.deliveries() <= kMostDeliveriesInFull) return;
+    throw Error(ErrorCode::unsolved,
+                std::to_string(family_.deliveries()) +
+                    " deliveries are too many to plan one by one (at most " +
+                    std::to_string(kMostDeliveriesInFull) + ")" +
+                    (request_.planner.empty() || find_planner(request_.planner).compressed
+                         ? ", and no symmetry was found: take fewer ranks"
+                         : ": take fewer ranks, or a planner that works on representatives"));
   }
 
   /// Is the attempt at representatives?
   bool compressed(const Attempt& attempt) const {
-    return attempt.planner->compressed && !symmetry_.trivial();
+    return attempt.planner->compressed && family_.symmetric();
   }
 
-  // --- Chunk counts ---
-
-  bool adjustable() const {
-    return std::any_of(request_.jobs.begin(), request_.jobs.end(),
-                       [](const Job& job) { return job.auto_chunks; });
+  /// Chunk counts to try: for plans in full, or that will be written out.
+  std::vector<int> counts(int most) const {
+    return family_.chunk_counts(most, kMostDeliveries, false);
+  }
+  /// For plans by representatives.
+  std::vector<int> counts_of_representatives() const {
+    return family_.chunk_counts(kMostChunks, kMostDeliveries, compressed_);
   }
 
-  /// Shared while anybody uses it: large problems are not kept for later.
-  std::shared_ptr<const Problem> problem(int chunks, bool by_representatives) {
-    const std::lock_guard lock(problems_mutex_);
-    std::weak_ptr<const Problem>& known = problems_[{chunks, by_representatives}];
-    if (const std::shared_ptr<const Problem> alive = known.lock()) return alive;
-    std::vector<Job> jobs = request_.jobs;
-    for (Job& job : jobs) {
-      if (job.auto_chunks) job.chunks = chunks;
-    }
-    auto made = std::make_shared<const Problem>(
-        by_representatives ? make_compressed_problem(request_.topology, std::move(jobs),
-                                                     request_.relays, symmetry_)
-                           : make_problem(request_.topology, std::move(jobs), request_.relays));
-    known = made;
-    return made;
-  }
-
-  /// 1, 2, 4, ... as far as the plan does not become too large; 1 alone when the counts are given.
-  std::vector<int> chunk_counts(int most) const {
-    if (!adjustable()) return {1};
-    std::vector<int> counts;
-    for (int count = 1; count <= most; count *= 2) {
-      if (count == 1 || deliveries_ * count <= kMostDeliveries) counts.push_back(count);
-    }
-    return counts;
-  }
-
-  Bound chunked_bound(const Problem& problem, int chunks) {
+  Bound chunked_bound(int chunks) {
     const std::lock_guard lock(bounds_mutex_);
     const auto known = chunked_.find(chunks);
     if (known != chunked_.end()) return known->second;
-    return chunked_.emplace(chunks, lower_bound_chunked(problem, bound_, stop_)).first->second;
+    const std::shared_ptr<const Problem> problem = family_.problem(chunks, compressed_);
+    return chunked_
+        .emplace(chunks,
+                 lower_bound_chunked(*problem, translated(bound_, *coarse_, *problem), stop_))
+        .first->second;
   }
-  bool can_reach_target(int chunks) {
-    return within_target(chunked_bound(*problem(chunks, false), chunks).value);
-  }
+  bool can_reach_target(int chunks) { return within_target(chunked_bound(chunks).value); }
 
   // --- How good, how long ---
 
@@ -260,17 +215,24 @@ class Portfolio {
   }
   /// Deliveries of the plan.
   double size(const Attempt& attempt) const {
-    return static_cast<double>(deliveries_) * attempt.chunks;
+    const bool few = compressed_ && compressed(attempt);
+    return static_cast<double>(family_.deliveries(few)) * attempt.chunks;
+  }
+  Limit limit_ahead(const Attempt& attempt, const StopCondition& stop) {
+    if (cost(attempt) > stop.seconds_left()) return Limit::time;
+    if (kBytesPerDelivery * size(attempt) > stop.bytes_left()) return Limit::memory;
+    return Limit::none;
   }
 
   // --- One attempt (on any thread; `best` is the incumbent from before the stage) ---
 
   Candidate try_out(const Attempt& attempt, const Incumbent& best, const StopCondition& stop) {
     Candidate none;
-    const std::shared_ptr<const Problem> shared = problem(attempt.chunks, compressed(attempt));
-    const Problem& problem = *shared;
-    const Bound chunked = chunked_bound(*this->problem(attempt.chunks, false), attempt.chunks);
+    const Bound chunked = chunked_bound(attempt.chunks);
     if (chunked.value >= best.length && attempt.chunks != best.chunks) return none;
+    const std::shared_ptr<const Problem> shared =
+        family_.problem(attempt.chunks, compressed(attempt));
+    const Problem& problem = *shared;
     try {
       return plan_with(attempt, problem, chunked, best, stop);
     } catch (const Error& error) {
@@ -356,8 +318,8 @@ class Portfolio {
     plan.problem = problem;
     plan.sends = std::move(timed.sends);
     sort_sends(problem.topology, plan.sends);
-    // Written out, so that it can be verified and every other planner can go on from there.
-    if (!problem.symmetry.trivial()) {
+    // Written out while that is cheap, so that every other planner can go on from there.
+    if (!problem.symmetry.trivial() && !compressed_) {
       try {
         expand(plan, problem.symmetry.generators);
       } catch (const Error& error) {  // many hops make many sends
@@ -373,8 +335,10 @@ class Portfolio {
     record.termination = outcome.termination;
     if (outcome.epoch && outcome.epoch->epochs > 0) record.epoch = outcome.epoch;
     if (!problem.chunks.empty()) {
-      record.bound = bound_;
-      record.bound_chunked = chunked;
+      record.bound = translated(bound_, *coarse_, plan.problem);
+      const bool foreign =
+          compressed_ && plan.problem.symmetry.trivial();  // so it is one chunk a block
+      record.bound_chunked = foreign ? translated(chunked, *coarse_, plan.problem) : chunked;
     }
     if (const std::optional<std::string> objection = judge_(plan)) {
       // Told not to store, halves of an AllReduce are joined without regard to transit buffers;
@@ -424,9 +388,9 @@ class Portfolio {
         attempts.size(), request_.options.threads, stop_,
         [&](std::size_t i, const StopCondition& stop) {
           const Attempt& attempt = attempts[i];
-          if (cost(attempt) > stop.seconds_left()) {
+          if (const Limit limit = limit_ahead(attempt, stop); limit != Limit::none) {
             Candidate none;
-            none.limit = Limit::time;
+            none.limit = limit;
             return none;
           }
           const auto start = std::chrono::steady_clock::now();
@@ -446,7 +410,8 @@ class Portfolio {
 
   void only(const PlannerRow& planner) {
     const std::vector<int> counts =
-        chunk_counts(planner.kind == PlannerKind::exact ? 8 : kMostChunks);
+        planner.compressed ? counts_of_representatives()
+                           : this->counts(planner.kind == PlannerKind::exact ? 8 : kMostChunks);
     for (std::size_t i = 0; i < counts.size(); ++i) {
       if (i > 0 && (good_enough() || time_is_up())) break;
       // A count that cannot reach the target is worth a plan, not all the time.
@@ -460,9 +425,10 @@ class Portfolio {
   }
 
   void everything() {
-    const std::vector<int> counts = chunk_counts(kMostChunks);
-    representatives(counts, true);
-    representatives(counts, false);
+    representatives(true);
+    representatives(false);
+    if (family_.deliveries() > kMostDeliveriesInFull) return;
+    const std::vector<int> counts = this->counts(kMostChunks);
     constructions(counts);
     searches(counts, true);
     if (request_.options.store) baselines(counts);  // they do not know how not to store
@@ -471,10 +437,10 @@ class Portfolio {
   }
 
   /// Planners that work on representatives; at first quickly.
-  void representatives(const std::vector<int>& counts, bool quick) {
-    if (symmetry_.trivial()) return;
+  void representatives(bool quick) {
+    if (!family_.symmetric()) return;
     std::vector<Attempt> attempts;
-    for (const int count : counts) {
+    for (const int count : counts_of_representatives()) {
       if (!quick && !can_reach_target(count)) continue;
       for (const PlannerRow& planner : planners()) {
         if (planner.compressed) attempts.push_back({&planner, count, quick ? 0.5 : 0.2, quick});
@@ -568,7 +534,7 @@ class Portfolio {
     Result& result = plan.result;
     // Of the chunks as they are only when they were asked for; else another count may be better.
     const bool optimal = (result.bound && result.transfer_time == result.bound->value) ||
-                         (!adjustable() && result.bound_chunked &&
+                         (!family_.adjustable() && result.bound_chunked &&
                           result.transfer_time == result.bound_chunked->value);
     const Limit limit = stop_.reached() != Limit::none ? stop_.reached() : limit_;
     result.termination = {optimal ? Termination::Reason::optimal : Termination::Reason::feasible,
@@ -579,7 +545,7 @@ class Portfolio {
     result.seed = request_.options.seed;
     result.version = kVersion;
     result.options.emplace_back("gap", std::to_string(request_.options.gap));
-    result.options.emplace_back("chunks", adjustable() ? "auto" : "given");
+    result.options.emplace_back("chunks", family_.adjustable() ? "auto" : "given");
     result.options.emplace_back("planner", request_.planner.empty() ? "auto" : request_.planner);
     result.options.emplace_back("copy", request_.options.copy ? "true" : "false");
     if (best_.length != result.transfer_time) {
@@ -593,19 +559,19 @@ class Portfolio {
     return plan;
   }
 
-  PortfolioRequest request_;
+  PortfolioRequest request_;  ///< topology and jobs are in `family_`
+  ProblemFamily family_;
   const StopCondition& stop_;
   Progress* progress_;
   const Judge& judge_;
   std::chrono::steady_clock::time_point started_;
   double cpu_started_ = 0;
 
-  std::int64_t deliveries_ = 0;  ///< count_deliveries
-  Symmetry symmetry_;            ///< trivial: none to be used
+  bool compressed_ =
+      false;  ///< too large to be written out: plans by representatives stay as they are
+  std::shared_ptr<const Problem> coarse_;  ///< one chunk a block; what `bound_` is of
   Bound bound_;
-  std::mutex problems_mutex_, bounds_mutex_, pace_mutex_;
-  std::map<std::pair<int, bool>, std::weak_ptr<const Problem>>
-      problems_;                             ///< by chunk count; of representatives or in full
+  std::mutex bounds_mutex_, pace_mutex_;
   std::map<int, Bound> chunked_;             ///< by chunk count
   std::map<std::string_view, double> pace_;  ///< seconds a delivery, by planner
 
