@@ -25,6 +25,7 @@
 #include "stellwerk/bound/bound.hpp"
 #include "stellwerk/check/simulate.hpp"
 #include "stellwerk/core/expansion.hpp"
+#include "stellwerk/plan/finish_times.hpp"
 #include "stellwerk/plan/no_copy.hpp"
 #include "stellwerk/plan/no_wait.hpp"
 #include "stellwerk/plan/passing.hpp"
@@ -39,42 +40,13 @@ namespace {
 /// count, and plans by representatives are not written out.
 constexpr std::int64_t kMostDeliveries = 400'000;
 constexpr int kMostChunks = 64;
+/// Larger plans are not re-timed once they are good enough.
+constexpr std::size_t kManySends = 100'000;
 /// Larger problems are planned by representatives or not at all: their chunks alone would fill the
 /// memory.
 constexpr std::int64_t kMostDeliveriesInFull = 20'000'000;
 /// What it takes to hold a plan, and to re-time and judge it.
 constexpr double kBytesPerDelivery = 700;
-
-/// When each job's last demand is met by sends as they are: a copy counts when it first arrives, a sum is complete with the
-/// last arrival.
-std::vector<Time> finish_times(const Problem& problem, const Schedule& sends) {
-  std::map<std::pair<ChunkId, NodeId>, Time> met;
-  for (const ChunkId id : problem.chunk_ids()) {  // what is there already counts once it is ready
-    const Chunk& chunk = problem.chunks[id];
-    const auto& there = chunk.is_reduction() ? chunk.contributors : chunk.origins;
-    if (chunk.is_reduction() && there.size() > 1) continue;
-    for (const NodeId node : chunk.destinations) {
-      if (std::find(there.begin(), there.end(), node) != there.end()) met[{id, node}] = chunk.ready;
-    }
-  }
-  for (const Send& send : sends) {
-    const Chunk& chunk = problem.chunks[send.chunk];
-    const SendTiming times = timing(problem.topology, send);
-    for (std::size_t i = 0; i < times.leaves.size(); ++i) {
-      const auto& wanting = chunk.destinations;
-      if (std::find(wanting.begin(), wanting.end(), times.leaves[i]) == wanting.end()) continue;
-      const Time arrival = send.start + times.arrival[i];
-      const auto [known, fresh] = met.emplace(std::pair(send.chunk, times.leaves[i]), arrival);
-      if (!fresh && chunk.is_reduction() == (arrival > known->second)) known->second = arrival;
-    }
-  }
-  std::vector<Time> finish(problem.jobs.size(), Time{0});
-  for (const auto& [demand, time] : met) {
-    Time& job = finish[problem.chunks[demand.first].job.index()];
-    job = std::max(job, time);
-  }
-  return finish;
-}
 
 /// A planner on a chunk count.
 struct Attempt {
@@ -102,7 +74,7 @@ struct Candidate {
 
 /// The best plan so far.
 struct Incumbent {
-  std::shared_ptr<const Plan> plan;
+  std::shared_ptr<Plan> plan;
   Time length = Time::max();
   int chunks = 0;
 };
@@ -298,16 +270,18 @@ class Portfolio {
     return result;
   }
 
-  /// Re-timed; or, when chunks must not wait or stand for others, as planned.
+  /// Re-timed; or, where chunks must not wait or stand for others, and where re-timing takes long
+  /// and need not be, as planned.
   Timed time(const Problem& posed, Schedule sends) const {
-    if (request_.options.store && posed.symmetry.trivial()) {
-      Simulation simulation = simulate(posed, sends);
-      return {std::move(simulation.sends), std::move(simulation.job_finish),
-              simulation.transfer_time};
+    const bool fixed = !request_.options.store || !posed.symmetry.trivial();
+    if (fixed || sends.size() > kManySends) {
+      std::vector<Time> finish = finish_times(posed, sends);
+      const Time length = *std::max_element(finish.begin(), finish.end());
+      if (fixed || within_target(length)) return {std::move(sends), std::move(finish), length};
     }
-    std::vector<Time> finish = finish_times(posed, sends);
-    const Time length = finish.empty() ? Time{0} : *std::max_element(finish.begin(), finish.end());
-    return {std::move(sends), std::move(finish), length};
+    Simulation simulation = simulate(posed, sends);
+    return {std::move(simulation.sends), std::move(simulation.job_finish),
+            simulation.transfer_time};
   }
 
   /// A judged plan of the sends.
@@ -370,7 +344,7 @@ class Portfolio {
     if (!candidate.plan || candidate.length >= best_.length) return;
     best_.length = candidate.length;
     best_.chunks = chunks;
-    best_.plan = std::make_shared<const Plan>(std::move(*candidate.plan));
+    best_.plan = std::make_shared<Plan>(std::move(*candidate.plan));
     if (progress_ != nullptr) {
       const Result& result = best_.plan->result;
       progress_->report({result.planner, result.transfer_time, bound_.value});
@@ -530,7 +504,8 @@ class Portfolio {
   }
 
   Plan complete() {
-    Plan plan = *best_.plan;
+    const bool good = good_enough();
+    Plan plan = std::move(*best_.plan);
     Result& result = plan.result;
     // Of the chunks as they are only when they were asked for; else another count may be better.
     const bool optimal = (result.bound && result.transfer_time == result.bound->value) ||
@@ -538,7 +513,7 @@ class Portfolio {
                           result.transfer_time == result.bound_chunked->value);
     const Limit limit = stop_.reached() != Limit::none ? stop_.reached() : limit_;
     result.termination = {optimal ? Termination::Reason::optimal : Termination::Reason::feasible,
-                          optimal || good_enough() ? Limit::none : limit};
+                          optimal || good ? Limit::none : limit};
     // Of a plan from elsewhere: what an epoch planner knows about the same chunks.
     const auto proven = proven_.find(best_.chunks);
     if (!result.epoch && proven != proven_.end()) result.epoch = proven->second;
