@@ -389,8 +389,9 @@ class Checker {
   /// Forwards: first_B from what holds the chunk at 0. Backwards: last_B to what wants it. Both are
   /// the same search, since a hop between storing nodes costs its latencies and one tx(B), which is
   /// paid where the storing node at the end of the search's step is reached.
+  /// A search from a switch begins in one layer.
   Distances whole_chunk_times(const WholeChunks& whole, const std::vector<NodeId>& starts,
-                              bool backwards) const {
+                              bool backwards, std::size_t start_layer = 0) const {
     const std::size_t layers = whole.bandwidths.size();
     Distances values(layers * nodes(), kInfinite);
     using Entry = std::pair<std::int64_t, std::size_t>;
@@ -406,7 +407,7 @@ class Checker {
       }
       queue.emplace(value, at);
     };
-    for (const NodeId start : starts) reach(start, 0, 0);
+    for (const NodeId start : starts) reach(start, start_layer, 0);
     while (!queue.empty()) {
       const auto [value, at] = queue.top();
       queue.pop();
@@ -428,6 +429,46 @@ class Checker {
     return values;
   }
 
+  /// Calls `use(e, first_B at the tail of entry e by layers, times)` for every entry of the cut and
+  /// all sources of counted chunks. Searches either from all sources or, where those are fewer, from
+  /// all tails: the hop that passes a switch there is then paid at its beginning, and taken off.
+  template <class Use>
+  void for_each_first(const WholeChunks& whole, const Cut& cut, const Use& use) const {
+    const std::size_t layers = whole.bandwidths.size();
+    std::map<NodeId, std::vector<std::size_t>> by_tail;
+    for (std::size_t e = 0; e < cut.entries.size(); ++e) {
+      by_tail[topology_.link(cut.entries[e]).from].push_back(e);
+    }
+    std::vector<std::int64_t> first(layers);
+    if (cut.counted.size() <= layers * by_tail.size()) {
+      for (const auto& [sources, times] : cut.counted) {
+        const Distances values = whole_chunk_times(whole, sources, false);
+        for (const auto& [tail, entries] : by_tail) {
+          for (std::size_t k = 0; k < layers; ++k) first[k] = values[k * nodes() + tail.index()];
+          for (const std::size_t e : entries) use(e, first, times);
+        }
+      }
+      return;
+    }
+    for (const auto& [tail, entries] : by_tail) {
+      const bool stores = topology_.stores(tail);
+      std::vector<Distances> values;
+      for (std::size_t k = 0; k < (stores ? 1 : layers); ++k) {
+        values.push_back(whole_chunk_times(whole, {tail}, true, k));
+      }
+      for (const auto& [sources, times] : cut.counted) {
+        for (std::size_t k = 0; k < layers; ++k) {
+          first[k] = kInfinite;
+          for (const NodeId source : sources) {
+            first[k] = std::min(first[k], values[stores ? 0 : k][source.index()]);
+          }
+          if (!stores && first[k] != kInfinite) first[k] -= whole.transmission[k];
+        }
+        for (const std::size_t e : entries) use(e, first, times);
+      }
+    }
+  }
+
   std::int64_t chunk_cut() const {
     const Cut cut = read_cut(true);
     const std::int64_t smallest = cut.smallest.value;
@@ -443,34 +484,30 @@ class Checker {
     }
     const Distances last = whole_chunk_times(whole, wanting, true);
 
-    // Releases and gates, link by link, for every counted chunk; chunks with the same sources share
-    // a search.
+    // Releases and gates, link by link, for every counted chunk.
     std::vector<std::vector<std::int64_t>> releases(cut.entries.size());
     std::vector<std::vector<std::int64_t>> gates(cut.entries.size());
-    for (const auto& [sources, times] : cut.counted) {
-      const Distances first = whole_chunk_times(whole, sources, false);
-      for (std::size_t e = 0; e < cut.entries.size(); ++e) {
-        const Link& link = topology_.link(cut.entries[e]);
-        const std::int64_t release = first[link.from.index()];
-        if (release == kInfinite) continue;
-        std::int64_t gate = kInfinite;
-        for (std::size_t k = 0; k < whole.bandwidths.size(); ++k) {
-          if (whole.bandwidths[k] > link.bandwidth.bytes_per_second) break;
-          const std::int64_t before = first[k * nodes() + link.from.index()];
-          const std::int64_t after = last[k * nodes() + link.to.index()];
-          if (before == kInfinite || after == kInfinite) continue;
-          gate = std::min(gate, within_horizon(Int128{before} + whole.transmission[k] +
-                                               link.latency.ps + after));
-        }
-        for (const auto& [ready, number] : times) {
-          const auto copies = static_cast<std::size_t>(number);
-          const Int128 base = ready;
-          releases[e].insert(releases[e].end(), copies, within_horizon(base + release));
-          if (gate == kInfinite) continue;
-          gates[e].insert(gates[e].end(), copies, within_horizon(base + gate));
-        }
+    const auto count_chunks = [&](std::size_t e, const std::vector<std::int64_t>& first,
+                                  const std::map<std::int64_t, std::int64_t>& times) {
+      const Link& link = topology_.link(cut.entries[e]);
+      if (first.front() == kInfinite) return;
+      std::int64_t gate = kInfinite;
+      for (std::size_t k = 0; k < whole.bandwidths.size(); ++k) {
+        if (whole.bandwidths[k] > link.bandwidth.bytes_per_second) break;
+        const std::int64_t after = last[k * nodes() + link.to.index()];
+        if (first[k] == kInfinite || after == kInfinite) continue;
+        gate = std::min(gate, within_horizon(Int128{first[k]} + whole.transmission[k] +
+                                             link.latency.ps + after));
       }
-    }
+      for (const auto& [ready, number] : times) {
+        const auto copies = static_cast<std::size_t>(number);
+        const Int128 base = ready;
+        releases[e].insert(releases[e].end(), copies, within_horizon(base + first.front()));
+        if (gate == kInfinite) continue;
+        gates[e].insert(gates[e].end(), copies, within_horizon(base + gate));
+      }
+    };
+    for_each_first(whole, cut, count_chunks);
 
     // The N smallest slots; the largest of them is on top.
     const std::size_t count = static_cast<std::size_t>(cut.count);
