@@ -48,6 +48,11 @@ constexpr std::int64_t kMostDeliveriesInFull = 20'000'000;
 /// What it takes to hold a plan, and to re-time and judge it.
 constexpr double kBytesPerDelivery = 700;
 
+/// Precondition: not empty.
+Time latest(const std::vector<Time>& times) {
+  return *std::max_element(times.begin(), times.end());
+}
+
 /// A planner on a chunk count.
 struct Attempt {
   const PlannerRow* planner = nullptr;
@@ -251,6 +256,11 @@ class Portfolio {
       }
       outcome.sends = std::move(*rigid);
     }
+    // Baselines send as soon as they can: re-timing would not save them.
+    if (attempt.planner->kind == PlannerKind::baseline &&
+        latest(finish_times(posed, outcome.sends)) >= best.length) {
+      return result;
+    }
     Timed timed = time(posed, std::move(outcome.sends));
     if (single) {
       // The length stays that of the plan without copies; on the way one destination's copy may
@@ -276,7 +286,7 @@ class Portfolio {
     const bool fixed = !request_.options.store || !posed.symmetry.trivial();
     if (fixed || sends.size() > kManySends) {
       std::vector<Time> finish = finish_times(posed, sends);
-      const Time length = *std::max_element(finish.begin(), finish.end());
+      const Time length = latest(finish);
       if (fixed || within_target(length)) return {std::move(sends), std::move(finish), length};
     }
     Simulation simulation = simulate(posed, sends);
@@ -304,7 +314,7 @@ class Portfolio {
     }
     Result& record = plan.result;
     record.job_finish = std::move(timed.job_finish);
-    record.transfer_time = *std::max_element(record.job_finish.begin(), record.job_finish.end());
+    record.transfer_time = latest(record.job_finish);
     record.planner = planner;
     record.termination = outcome.termination;
     if (outcome.epoch && outcome.epoch->epochs > 0) record.epoch = outcome.epoch;
@@ -423,16 +433,18 @@ class Portfolio {
     stage(attempts);
   }
 
-  /// Planners that construct one plan, without a search.
+  /// Planners that construct one plan, without a search; first on counts that can reach the target.
   void constructions(const std::vector<int>& counts) {
-    std::vector<Attempt> attempts;
+    std::vector<Attempt> attempts, others;
     for (const int count : counts) {
+      const bool promising = can_reach_target(count);
       for (const PlannerRow& planner : planners()) {
         if (planner.kind != PlannerKind::construction || planner.compressed) continue;
-        attempts.push_back({&planner, count, 0.25, true});
+        (promising ? attempts : others).push_back({&planner, count, 0.25, true});
       }
     }
     stage(attempts);
+    stage(others);
   }
 
   /// Small ones whatever is known, so that the plan is never worse; large ones, which together take
