@@ -253,6 +253,7 @@ void collect_transit(const Problem& problem, const Schedule& sends,
       extend(when.leaves[i], last - when.duration, last);
     }
   }
+  if (stays.empty()) return;
   for (const std::size_t k : of_chunk) {
     const SendTiming when = timing(problem.topology, sends[k]);
     for (std::size_t i = 0; i < sends[k].links.size(); ++i) {

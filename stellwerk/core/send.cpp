@@ -35,6 +35,14 @@ SendTiming in_tree_timing(const Topology& topology, const Send& send) {
   return result;
 }
 
+/// Does every link begin where the one before it ends?
+bool is_path(const Topology& topology, const Send& send) {
+  for (std::size_t i = 1; i < send.links.size(); ++i) {
+    if (topology.link(send.links[i]).from != topology.link(send.links[i - 1]).to) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 std::string_view to_string(Op op) {
@@ -61,16 +69,21 @@ Send whole_chunk_send(const Topology& topology, const Chunk& chunk, ChunkId id, 
 SendTiming timing(const Topology& topology, const Send& send) {
   SendTiming result;
   result.duration = transmission_time(send.bytes, send.rate);
-  if (send.links.size() == 1) {  // the common case, without a map
-    const Link& link = topology.link(send.links.front());
-    result.entry = {Time{0}};
-    result.sources = {link.from};
-    result.leaves = {link.to};
-    result.arrival = {link.latency + result.duration};
+  const NodeId source = topology.link(send.links.front()).from;
+  if (is_path(topology, send)) {  // the common case, without a map
+    Time offset{0};
+    for (const LinkId id : send.links) {
+      const Link& link = topology.link(id);
+      result.entry.push_back(offset);
+      offset += link.latency;
+      if (!topology.stores(link.to)) continue;
+      result.leaves.push_back(link.to);
+      result.arrival.push_back(offset + result.duration);
+    }
+    result.sources = {source};
     return result;
   }
   std::unordered_map<NodeId, Time> reached;  // offset at which the first byte is at a node
-  const NodeId source = topology.link(send.links.front()).from;
   reached[source] = Time{0};
   for (const LinkId id : send.links) {
     const Link& link = topology.link(id);

@@ -142,16 +142,22 @@ class Search {
 
 }  // namespace
 
-Forwarders find_forwarders(const Problem& problem) {
+Forwarders find_forwarders(const Problem& problem, const StopCondition& stop) {
+  constexpr std::size_t kPoll = 64;  // searches from one look at the clock to the next
   Forwarders result;
   result.of.resize(problem.chunks.size());
   Search search(problem);
   const Chunk* last = nullptr;  // whose ends need no forwarders
+  std::size_t searches = 0;
   for (const ChunkId id : problem.chunk_ids()) {
     const Chunk& chunk = problem.chunks[id];
     if (last != nullptr && last->job == chunk.job && last->origins == chunk.origins &&
         last->destinations == chunk.destinations)
       continue;
+    if (++searches % kPoll == 0 && stop.should_stop()) {
+      result.objection = "no plan before the limit";
+      return result;
+    }
     if (!search.find(chunk, result.of[id])) {
       result.objection = "chunk " + std::to_string(id.value) +
                          " cannot reach all its destinations through nodes with room for it";

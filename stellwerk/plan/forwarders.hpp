@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "stellwerk/base/stop.hpp"
 #include "stellwerk/core/problem.hpp"
 #include "stellwerk/plan/fabrics.hpp"
 
@@ -21,7 +22,8 @@ struct Forwarders {
 /// left are joined by cheapest paths (latency + transmission, dearer where others go), nearest
 /// first (Takahashi and Matsuyama, Math. Japonica 24, 1980). A node with a limited buffer forwards
 /// no more chunks than fit into it all at once. Precondition: no reductions. O(chunks x links) at
-/// worst; chunks with the same ends share one answer unless forwarders are needed.
-Forwarders find_forwarders(const Problem& problem);
+/// worst; chunks with the same ends share one answer unless forwarders are needed. When stopped it
+/// objects.
+Forwarders find_forwarders(const Problem& problem, const StopCondition& stop = {});
 
 }  // namespace stellwerk

@@ -78,7 +78,7 @@ class Greedy {
       return "too many pairs of a chunk and a node: use fewer chunks, or `flow` where nobody "
              "copies";
     }
-    const Forwarders forwarders = find_forwarders(problem_);
+    const Forwarders forwarders = find_forwarders(problem_, context_.stop);
     if (!forwarders.objection.empty()) return forwarders.objection;
     const GreedyInput input(problem_, forwarders);
     sweep(input);

@@ -40,6 +40,8 @@ namespace {
 /// count, and plans by representatives are not written out.
 constexpr std::int64_t kMostDeliveries = 400'000;
 constexpr int kMostChunks = 64;
+/// So few that a baseline may come first, lest there be no plan when time is short.
+constexpr std::int64_t kFewDeliveries = 20'000;
 /// Larger plans are not re-timed once they are good enough.
 constexpr std::size_t kManySends = 100'000;
 /// Larger problems are planned by representatives or not at all: their chunks alone would fill the
@@ -84,6 +86,9 @@ struct Incumbent {
   int chunks = 0;
 };
 
+/// Of the time that is left; what has been proven by then is enough to go on with.
+constexpr double kShareForBounds = 0.2;
+
 class Portfolio {
  public:
   Portfolio(PortfolioRequest request, const StopCondition& stop, Progress* progress,
@@ -109,7 +114,7 @@ class Portfolio {
     // Where buffers are small, only small chunks may get through.
     const bool buffers = has_buffer_limits(family_.topology());
     require_reachable(buffers ? *family_.problem(counts(kMostChunks).back(), false) : *coarse_);
-    bound_ = lower_bound(*coarse_, stop_);
+    bound_ = lower_bound(*coarse_, share_of_time(kShareForBounds));
     if (named == nullptr) {
       everything();
     } else {
@@ -126,7 +131,7 @@ class Portfolio {
   void look_for_symmetry() {
     const bool possible =
         request_.options.copy && request_.options.store && !has_buffer_limits(family_.topology());
-    if (possible) family_.find_symmetry(stop_.within(stop_.seconds_left() / 2));
+    if (possible) family_.find_symmetry(share_of_time(0.5));
   }
 
   void require_feasible_size() const {
@@ -160,9 +165,12 @@ class Portfolio {
     if (known != chunked_.end()) return known->second;
     const std::shared_ptr<const Problem> problem = family_.problem(chunks, compressed_);
     return chunked_
-        .emplace(chunks,
-                 lower_bound_chunked(*problem, translated(bound_, *coarse_, *problem), stop_))
+        .emplace(chunks, lower_bound_chunked(*problem, translated(bound_, *coarse_, *problem),
+                                             share_of_time(kShareForBounds / 2)))
         .first->second;
+  }
+  StopCondition share_of_time(double share) const {
+    return stop_.within(stop_.seconds_left() * share);
   }
   bool can_reach_target(int chunks) { return within_target(chunked_bound(chunks).value); }
 
@@ -413,6 +421,8 @@ class Portfolio {
     representatives(false);
     if (family_.deliveries() > kMostDeliveriesInFull) return;
     const std::vector<int> counts = this->counts(kMostChunks);
+    if (request_.options.store && family_.deliveries() <= kFewDeliveries)
+      stage({{&find_planner("direct"), 1, 0.25, true}});
     constructions(counts);
     searches(counts, true);
     if (request_.options.store) baselines(counts);  // they do not know how not to store

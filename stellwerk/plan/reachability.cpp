@@ -36,14 +36,65 @@ std::vector<char> reach(const Problem& problem, NodeId source, const Chunk& chun
   return seen;
 }
 
+/// Can every node that takes part in the job's chunks reach every other, over nodes that may pass
+/// all of them on? Then nothing is left to be asked.
+class Strong {
+ public:
+  explicit Strong(const Problem& problem) : problem_(problem) {
+    std::vector<NodeId> first(problem.jobs.size());
+    takes_part_.resize(problem.jobs.size());
+    for (auto& flags : takes_part_) flags.assign(problem.topology.nodes().size(), 0);
+    for (const Chunk& chunk : problem.chunks) {
+      for (const auto* list : {&chunk.origins, &chunk.contributors, &chunk.destinations}) {
+        for (const NodeId node : *list) takes_part_[chunk.job.index()][node.index()] = 1;
+      }
+      first[chunk.job.index()] = chunk.destinations.front();
+    }
+    for (std::size_t j = 0; j < first.size(); ++j) {
+      connected_.push_back(first[j].valid() && spans(JobId(j), first[j], true) &&
+                           spans(JobId(j), first[j], false));
+    }
+  }
+  bool connected(JobId job) const { return connected_[job.index()]; }
+
+ private:
+  bool spans(JobId job, NodeId start, bool forwards) const {
+    const Topology& topology = problem_.topology;
+    std::vector<char> seen(topology.nodes().size(), 0);
+    std::vector<NodeId> stack{start};
+    seen[start.index()] = 1;
+    while (!stack.empty()) {
+      const NodeId node = stack.back();
+      stack.pop_back();
+      for (const LinkId id : forwards ? topology.out(node) : topology.in(node)) {
+        const NodeId next = forwards ? topology.link(id).to : topology.link(id).from;
+        if (seen[next.index()] != 0 || !may_pass(problem_, next, job, Bytes{0})) continue;
+        seen[next.index()] = 1;
+        stack.push_back(next);
+      }
+    }
+    const auto& wanted = takes_part_[job.index()];
+    for (std::size_t v = 0; v < seen.size(); ++v) {
+      if (wanted[v] != 0 && seen[v] == 0) return false;
+    }
+    return true;
+  }
+
+  const Problem& problem_;
+  std::vector<std::vector<char>> takes_part_;  // by job, by node
+  std::vector<bool> connected_;
+};
+
 }  // namespace
 
 void require_reachable(const Problem& problem) {
   // Without buffer limits all chunks of one job have the same surroundings: one search per (job, source).
   const bool buffers = has_buffer_limits(problem.topology);
+  const Strong strong(problem);
   std::map<std::pair<JobId, NodeId>, std::vector<char>> known;
   for (const ChunkId id : problem.chunk_ids()) {
     const Chunk& chunk = problem.chunks[id];
+    if (!buffers && strong.connected(chunk.job)) continue;
     const std::vector<NodeId>& sources = chunk.is_reduction() ? chunk.contributors : chunk.origins;
     if (buffers) known.clear();
     const auto from = [&](NodeId source) -> const std::vector<char>& {
