@@ -9,13 +9,20 @@ namespace stellwerk {
 namespace {
 constexpr std::size_t kManySends = 200'000;
 constexpr int kJustifyRounds = 2;
+constexpr double kSecondsPerSend = 3e-6;  // of re-timing, about; pruning takes half of that
 }  // namespace
 
 Schedule polish(const Problem& problem, const Schedule& sends, const StopCondition& stop) {
+  // Nothing here polls: what would take too long is left out.
+  const auto time_for = [&](double passes) {
+    const double seconds = passes * kSecondsPerSend * static_cast<double>(sends.size());
+    return !stop.should_stop() && seconds < stop.seconds_left();
+  };
+  if (!time_for(2)) return sends;
   const Schedule needed = prune(problem, sends);
-  if (needed.size() > kManySends || stop.should_stop()) return simulate(problem, needed).sends;
+  if (needed.size() > kManySends || !time_for(3)) return simulate(problem, needed).sends;
   Schedule compacted = compact(problem, needed);
-  if (stop.should_stop()) return compacted;
+  if (!time_for(2 * kJustifyRounds)) return compacted;
   return justify(problem, compacted, kJustifyRounds);
 }
 

@@ -8,7 +8,8 @@
 namespace stellwerk {
 
 /// The best schedule that re-timing (check/simulate.hpp) and the improvements of plan/compact.hpp make of `sends`,
-/// whose starts may be nominal. Never later than plain re-timing, and no more than that once `stop` is reached.
+/// whose starts may be nominal. Never later than plain re-timing; less is done when little time is left, and nothing when
+/// there is none even for that.
 Schedule polish(const Problem& problem, const Schedule& sends, const StopCondition& stop);
 
 }  // namespace stellwerk

@@ -47,6 +47,8 @@ constexpr std::size_t kManySends = 100'000;
 /// Larger problems are planned by representatives or not at all: their chunks alone would fill the
 /// memory.
 constexpr std::int64_t kMostDeliveriesInFull = 20'000'000;
+/// What it takes to re-time and judge a delivery.
+constexpr double kSecondsToJudge = 3e-6;
 /// What it takes to hold a plan, and to re-time and judge it.
 constexpr double kBytesPerDelivery = 700;
 
@@ -187,7 +189,7 @@ class Portfolio {
 
   /// Seconds that an attempt will take at least, to construct, re-time and judge a plan.
   double cost(const Attempt& attempt) {
-    constexpr double kSecondsPerDelivery = 2e-6;
+    constexpr double kSecondsPerDelivery = 2e-6 + kSecondsToJudge;
     const std::lock_guard lock(pace_mutex_);
     const auto known = pace_.find(attempt.planner->name);
     const double pace = known == pace_.end() ? kSecondsPerDelivery : known->second;
@@ -236,7 +238,8 @@ class Portfolio {
     const NoCopyProblem copies = single ? without_copies(problem) : NoCopyProblem{};
     const Problem& posed = single ? copies.problem : problem;
     PlannerContext context;
-    context.stop = stop.within(stop.seconds_left() * attempt.share);
+    const double afterwards = kSecondsToJudge * size(attempt);
+    context.stop = stop.within((stop.seconds_left() - afterwards) * attempt.share);
     context.progress = progress_;
     context.rng = Rng(request_.options.seed);
     context.bound = bound_;
@@ -289,10 +292,10 @@ class Portfolio {
   }
 
   /// Re-timed; or, where chunks must not wait or stand for others, and where re-timing takes long
-  /// and need not be, as planned.
+  /// and need not be (copies are planned with their final starts), as planned.
   Timed time(const Problem& posed, Schedule sends) const {
     const bool fixed = !request_.options.store || !posed.symmetry.trivial();
-    if (fixed || sends.size() > kManySends) {
+    if (fixed || (sends.size() > kManySends && !has_reductions(posed))) {
       std::vector<Time> finish = finish_times(posed, sends);
       const Time length = latest(finish);
       if (fixed || within_target(length)) return {std::move(sends), std::move(finish), length};
