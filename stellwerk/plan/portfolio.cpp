@@ -494,6 +494,8 @@ class Portfolio {
   /// On the best count so far and on the smallest that can reach the target: few chunks make small
   /// models.
   void exact_planners(const std::vector<int>& counts) {
+    constexpr double kMostForExact =
+        10'000;  // beyond that models are not even written down in time
     std::vector<int> tried;
     const auto reaching = std::find_if(counts.begin(), counts.end(),
                                        [&](int count) { return can_reach_target(count); });
@@ -503,7 +505,9 @@ class Portfolio {
     std::vector<Attempt> attempts;
     for (const int count : tried) {
       for (const PlannerRow& planner : planners()) {
-        if (planner.kind == PlannerKind::exact) attempts.push_back({&planner, count, 0.5, false});
+        const Attempt attempt{&planner, count, 0.5, false};
+        if (planner.kind != PlannerKind::exact || size(attempt) > kMostForExact) continue;
+        attempts.push_back(attempt);
       }
     }
     for (std::size_t i = 0; i < attempts.size(); ++i) {

@@ -4,8 +4,10 @@
 #include <gtest/gtest.h>
 
 #include "stellwerk/base/error.hpp"
+#include "stellwerk/base/resources.hpp"
 #include "stellwerk/base/version.hpp"
 #include "stellwerk/check/verify.hpp"
+#include "stellwerk/io/catalogue.hpp"
 #include "tests/support/networks.hpp"
 
 namespace stellwerk {
@@ -155,6 +157,39 @@ TEST(Portfolio, WhatIsThereFromTheStartCountsOnceItIsReady) {
       wish.options.store = store;
       EXPECT_EQ(plan(wish, 5).result.transfer_time, Time{9 * kUs});
     }
+  }
+}
+
+PortfolioRequest large(const std::string& name, Collective collective, std::int64_t size) {
+  PortfolioRequest result;
+  result.topology = catalogue_topology(name);
+  Job job;
+  job.name = "job";
+  job.collective = collective;
+  job.ranks = result.topology.gpus();
+  job.size = Bytes{size};
+  job.auto_chunks = true;
+  result.jobs = {job};
+  return result;
+}
+
+TEST(Portfolio, LargeSymmetricPlansStayCompressed) {
+  const Plan found = plan(large("torus:30x30", Collective::allgather, 1'000'000'000));
+  EXPECT_FALSE(found.problem.symmetry.trivial());
+  EXPECT_LT(found.sends.size(), 900U * 64);
+  ASSERT_TRUE(found.result.bound.has_value());
+  EXPECT_LE(found.result.transfer_time.ps, found.result.bound->value.ps * 1.01);
+}
+
+TEST(Portfolio, WhatWouldNotFitIntoTheMemoryIsNotBegun) {
+  PortfolioRequest wish = large("torus:30x30,fail=1", Collective::allgather, 1'000'000);
+  const std::int64_t limit = 64'000'000 + resident_bytes();
+  try {
+    make_plan(std::move(wish), StopCondition(20, limit), nullptr, verified);
+    FAIL() << "a plan";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::unsolved);
+    EXPECT_THAT(error.what(), HasSubstr("memory"));
   }
 }
 
