@@ -158,11 +158,14 @@ TEST(BrokenInput, CommandLines) {
        "--epoch: '0x' is no multiple: write a positive number and x, as in 2x"},
       {"", "plan -t pair.json -c allgather -s 1K --planner rings", 2,
        "'rings' is not a planner: choose one of " + planner_names()},
-      {"", "plan -t rail:1024x8 -c allgather -s 1GB", 4,
-       "67100672 deliveries are too many to plan (at most 20000000): take fewer ranks"},
-      {"", "plan -t rail:128x8 -c allgather -s 1GB --planner symmetric", 4,
-       "1047552 deliveries are too many to plan (at most 400000): take fewer ranks, or another "
-       "planner"},
+      {"", "plan -t rail:1024x8,fail=1 -c allgather -s 1GB", 4,
+       "67100672 deliveries are too many to plan one by one (at most 20000000), and no symmetry "
+       "was "
+       "found: take fewer ranks"},
+      {"", "plan -t rail:1024x8 -c allgather -s 1GB --planner greedy", 4,
+       "67100672 deliveries are too many to plan one by one (at most 20000000): take fewer ranks, "
+       "or "
+       "a planner that works on representatives"},
       {"", "plan -t pair.json -c allgather -s 1K --objective speed", 2,
        "--objective: 'speed' is neither 'makespan' nor 'weighted'"},
       {"", "plan -t pair.json -c allgather -s 1K --write-model m.mps", 2,
