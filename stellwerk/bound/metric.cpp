@@ -261,10 +261,8 @@ class MetricSearch {
     double last = 0;
     int idle_rounds = 0;
     for (int round = 1; round * kRound * size <= most_work && round <= kMostRounds; ++round) {
-      for (int part = 0; part < kRound / kPoll; ++part) {
-        if (stop_.should_stop()) return;
-        program.run(kPoll);
-      }
+      for (int part = 0; part < kRound / kPoll && !stop_.should_stop(); ++part) program.run(kPoll);
+      if (stop_.should_stop()) break;
       double found = 0;
       std::vector<double> best_lengths;
       for (const std::vector<double>& by_group : {program.lengths(), program.mean_lengths()}) {

@@ -47,6 +47,8 @@ constexpr std::size_t kManySends = 100'000;
 /// Larger problems are planned by representatives or not at all: their chunks alone would fill the
 /// memory.
 constexpr std::int64_t kMostDeliveriesInFull = 20'000'000;
+/// What it takes to state a chunk, and to bound it.
+constexpr double kSecondsPerChunk = 1e-6;
 /// What it takes to re-time and judge a delivery.
 constexpr double kSecondsToJudge = 3e-6;
 /// What it takes to hold a plan, and to re-time and judge it.
@@ -108,6 +110,11 @@ class Portfolio {
     if (named == nullptr || named->compressed) look_for_symmetry();
     compressed_ = family_.symmetric() && family_.deliveries() > kMostDeliveries;
     if (!compressed_) require_feasible_size();
+    if (kSecondsPerChunk * static_cast<double>(family_.chunks(compressed_)) >
+        stop_.seconds_left()) {
+      limit_ = Limit::time;
+      refuse();
+    }
     coarse_ = family_.problem(1, compressed_);
     if (coarse_->chunks.empty()) {
       take(offer("none", *coarse_, time(*coarse_, {}), {}, {}), 1);
@@ -449,8 +456,9 @@ class Portfolio {
   /// Planners that construct one plan, without a search; first on counts that can reach the target.
   void constructions(const std::vector<int>& counts) {
     std::vector<Attempt> attempts, others;
+    bool promising = false;
     for (const int count : counts) {
-      const bool promising = can_reach_target(count);
+      promising = promising || can_reach_target(count);  // larger counts come closer still
       for (const PlannerRow& planner : planners()) {
         if (planner.kind != PlannerKind::construction || planner.compressed) continue;
         (promising ? attempts : others).push_back({&planner, count, 0.25, true});
@@ -483,8 +491,10 @@ class Portfolio {
   /// Quick passes on every count; deep ones where the target can be met.
   void searches(const std::vector<int>& counts, bool quick) {
     std::vector<Attempt> attempts;
+    bool promising = counts.size() == 1;
     for (const int count : counts) {
-      const bool hopeless = counts.size() > 1 && count != best_.chunks && !can_reach_target(count);
+      promising = promising || can_reach_target(count);
+      const bool hopeless = count != best_.chunks && !promising;
       if (!quick && hopeless) continue;
       attempts.push_back({&find_planner("search"), count, 1.0 / 3, quick});
     }

@@ -8,38 +8,51 @@
 
 namespace stellwerk {
 
-std::int64_t count_deliveries(const std::vector<Job>& jobs) {
-  std::int64_t total = 0;
-  for (const Job& job : jobs) {
-    const auto ranks = static_cast<std::int64_t>(job.ranks.size());
-    const std::int64_t chunks = job.auto_chunks ? 1 : job.chunks;
-    switch (job.collective) {
-      case Collective::allgather:
-      case Collective::alltoall:
-      case Collective::alltoallv:
-      case Collective::reducescatter:
-        total += ranks * (ranks - 1) * chunks;
-        break;
-      case Collective::allreduce:
-        total += 2 * ranks * (ranks - 1) * chunks;
-        break;
-      case Collective::custom:
-        for (const CustomChunk& chunk : job.custom) {
-          total += static_cast<std::int64_t>(chunk.destinations.size() + chunk.contributors.size());
-        }
-        break;
-      default:
-        total += (ranks - 1) * chunks;
+namespace {
+
+struct Amount {
+  std::int64_t blocks = 0;
+  std::int64_t deliveries = 0;
+};
+
+/// Of one chunk a block.
+Amount amount(const Job& job) {
+  const auto ranks = static_cast<std::int64_t>(job.ranks.size());
+  switch (job.collective) {
+    case Collective::allgather:
+    case Collective::reducescatter:
+      return {ranks, ranks * (ranks - 1)};
+    case Collective::allreduce:
+      return {ranks, 2 * ranks * (ranks - 1)};
+    case Collective::alltoall:
+    case Collective::alltoallv:
+      return {ranks * (ranks - 1), ranks * (ranks - 1)};
+    case Collective::custom: {
+      Amount all{static_cast<std::int64_t>(job.custom.size()), 0};
+      for (const CustomChunk& chunk : job.custom) {
+        all.deliveries +=
+            static_cast<std::int64_t>(chunk.destinations.size() + chunk.contributors.size());
+      }
+      return all;
     }
+    default:
+      return {ranks, ranks - 1};
   }
-  return total;
 }
+
+}  // namespace
 
 ProblemFamily::ProblemFamily(Topology topology, std::vector<Job> jobs, Relays relays)
     : topology_(std::move(topology)), jobs_(std::move(jobs)), relays_(relays) {
   // Whether there are too many chunks is seen when they are made: perhaps representatives suffice.
   check_jobs(topology_, jobs_, std::numeric_limits<std::int32_t>::max());
-  deliveries_ = count_deliveries(jobs_);
+  for (const Job& job : jobs_) {
+    const Amount all = amount(job);
+    const std::int64_t cut =
+        job.auto_chunks || job.collective == Collective::custom ? 1 : job.chunks;
+    deliveries_ += all.deliveries * cut;
+    chunks_ += all.blocks * cut;
+  }
 }
 
 void ProblemFamily::find_symmetry(const StopCondition& stop) {

@@ -13,9 +13,6 @@
 
 namespace stellwerk {
 
-/// How many times some rank wants some block, and some rank has something to add to one.
-std::int64_t count_deliveries(const std::vector<Job>& jobs);
-
 /// May be used by several threads at once, but for find_symmetry.
 class ProblemFamily {
  public:
@@ -37,6 +34,11 @@ class ProblemFamily {
     return by_representatives ? deliveries_ / order_ : deliveries_;
   }
 
+  /// The same for chunks: how many there are.
+  std::int64_t chunks(bool by_representatives = false) const {
+    return by_representatives ? chunks_ / order_ : chunks_;
+  }
+
   /// Is the chunk count to be chosen?
   bool adjustable() const;
   /// 1, 2, 4, ... up to `most` as far as there are not too many deliveries; 1 alone when the counts
@@ -54,7 +56,9 @@ class ProblemFamily {
   Relays relays_;
   Symmetry symmetry_;
   std::int64_t order_ = 1;  // of the group
-  std::int64_t deliveries_;
+  std::int64_t deliveries_ =
+      0;  // how often some rank wants a block, or has something to add to one
+  std::int64_t chunks_ = 0;
   std::mutex mutex_;
   std::map<std::pair<int, bool>, std::weak_ptr<const Problem>> problems_;
 };
