@@ -432,7 +432,7 @@ class Portfolio {
     if (family_.deliveries() > kMostDeliveriesInFull) return;
     const std::vector<int> counts = this->counts(kMostChunks);
     if (request_.options.store && family_.deliveries() <= kFewDeliveries)
-      stage({{&find_planner("direct"), 1, 0.25, true}});
+      stage({{&find_planner("direct"), 1, 1.0, true}});
     constructions(counts);
     searches(counts, true);
     if (request_.options.store) baselines(counts);  // they do not know how not to store
@@ -444,8 +444,10 @@ class Portfolio {
   void representatives(bool quick) {
     if (!family_.symmetric()) return;
     std::vector<Attempt> attempts;
+    bool promising = quick;
     for (const int count : counts_of_representatives()) {
-      if (!quick && !can_reach_target(count)) continue;
+      promising = promising || can_reach_target(count);
+      if (!promising) continue;
       for (const PlannerRow& planner : planners()) {
         if (planner.compressed) attempts.push_back({&planner, count, quick ? 0.5 : 0.2, quick});
       }
