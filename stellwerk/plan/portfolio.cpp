@@ -50,7 +50,7 @@ constexpr std::int64_t kMostDeliveriesInFull = 20'000'000;
 /// What it takes to state a chunk, and to bound it.
 constexpr double kSecondsPerChunk = 1e-6;
 /// What it takes to re-time and judge a delivery.
-constexpr double kSecondsToJudge = 3e-6;
+constexpr double kSecondsToJudge = 1.5e-6;
 /// What it takes to hold a plan, and to re-time and judge it.
 constexpr double kBytesPerDelivery = 700;
 
@@ -196,7 +196,7 @@ class Portfolio {
 
   /// Seconds that an attempt will take at least, to construct, re-time and judge a plan.
   double cost(const Attempt& attempt) {
-    constexpr double kSecondsPerDelivery = 2e-6 + kSecondsToJudge;
+    constexpr double kSecondsPerDelivery = 1e-6 + kSecondsToJudge;
     const std::lock_guard lock(pace_mutex_);
     const auto known = pace_.find(attempt.planner->name);
     const double pace = known == pace_.end() ? kSecondsPerDelivery : known->second;
