@@ -523,7 +523,8 @@ class Portfolio {
       }
     }
     for (std::size_t i = 0; i < attempts.size(); ++i) {
-      if (i + 1 == attempts.size()) attempts[i].share = 1;
+      // The solver may take a while to notice that it is to stop.
+      if (i + 1 == attempts.size()) attempts[i].share = 0.9;
       stage({attempts[i]});
     }
   }
