@@ -39,7 +39,7 @@ namespace {
 /// Plans larger than this (chunks times destinations) are not tried by the choice of the chunk
 /// count, and plans by representatives are not written out.
 constexpr std::int64_t kMostDeliveries = 400'000;
-constexpr int kMostChunks = 64;
+constexpr int kMostChunks = 256;
 /// So few that a baseline may come first, lest there be no plan when time is short.
 constexpr std::int64_t kFewDeliveries = 20'000;
 /// Larger plans are not re-timed once they are good enough.
