@@ -76,6 +76,7 @@ TEST(Portfolio, ChoosesMoreChunksWhereThatPays) {
   // Down a line of five a broadcast of one chunk takes four steps; pieces follow each other.
   PortfolioRequest wish = request(testing::line(5), Collective::broadcast);
   wish.jobs[0].auto_chunks = true;
+  wish.options.gap = 0.1;
   const Plan found = plan(wish);
   EXPECT_GE(found.problem.jobs[0].chunks, 16);
   EXPECT_LE(found.result.transfer_time.ps, 3 * kUs / 2);
