@@ -11,6 +11,13 @@ if(NOT highs_FOUND)
   message(FATAL_ERROR "HiGHS 1.10 or newer is missing: run scripts/setup")
 endif()
 
+# Only for spreading benchmarks over machines; done without where there is none.
+option(STELLWERK_MPI "Use MPI if it is installed" ON)
+if(STELLWERK_MPI)
+  set(MPI_CXX_SKIP_MPICXX ON)
+  find_package(MPI QUIET COMPONENTS CXX)
+endif()
+
 if(BUILD_TESTING)
   find_package(GTest REQUIRED)
   find_package(rapidcheck REQUIRED)

@@ -29,5 +29,10 @@ RunCommand declare_topo_show(Arguments& arguments);
 RunCommand declare_topo_list(Arguments& arguments);
 RunCommand declare_topo_convert(Arguments& arguments);
 RunCommand declare_planners(Arguments& arguments);
+RunCommand declare_compare(Arguments& arguments);
+RunCommand declare_bench_published(Arguments& arguments);
+RunCommand declare_bench_scale(Arguments& arguments);
+RunCommand declare_bench_peers(Arguments& arguments);
+RunCommand declare_bench_random(Arguments& arguments);
 
 }  // namespace stellwerk::tool

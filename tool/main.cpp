@@ -45,6 +45,30 @@ constexpr std::array kCommands = {
     Command{"topo list", "list the built-in topologies", "", "", declare_topo_list},
     Command{"topo convert", "write a topology in our own format", "[options]", "",
             declare_topo_convert},
+    Command{"compare", "planners and baselines side by side, over sizes",
+            "--topology T --collective C --sizes SIZES [options]",
+            "Every plan is made in a process of its own, verified, and timed by the same "
+            "simulator. Under mpirun the\n"
+            "processes share the work.\n",
+            declare_compare},
+    Command{"bench published", "plan what TE-CCL published, and compare", "[options]",
+            "66 instances, and 22 of the true NDv2 x 2 beside them. (*): the published time is "
+            "below a valid bound,\n"
+            "because latencies below a tenth of an epoch are missing from it. Under mpirun the "
+            "processes share the work.\n",
+            declare_bench_published},
+    Command{"bench scale", "plan for 64 to 16,384 GPUs", "[options]",
+            "Names are taken from all nodes, so that structure must be found. Under mpirun the "
+            "processes share the work.\n",
+            declare_bench_scale},
+    Command{"bench peers", "AllGather beside SCCL, TACOS and ForestColl", "[options]",
+            "Their figures are from runs on one core of a similar machine. Under mpirun the "
+            "processes share the work.\n",
+            declare_bench_peers},
+    Command{"bench random", "random problems beside every baseline", "[options]",
+            "4 to 64 GPUs, every collective, always the same problems; the ten with the largest "
+            "gaps are printed. Under\nmpirun the processes share the work.\n",
+            declare_bench_random},
     Command{"planners", "list the planners and what they can do", "", "", declare_planners},
 };
 
@@ -53,8 +77,8 @@ std::string overview() {
       "Plans collective communication on GPU clusters, with proven bounds.\n"
       "\nUsage: stellwerk COMMAND [arguments]\n\nCommands:\n";
   for (const Command& command : kCommands)
-    text += fmt::format("  {:<14}{}\n", command.name, command.summary);
-  text += fmt::format("  {:<14}{}\n", "help COMMAND", "options of a command, with examples");
+    text += fmt::format("  {:<17}{}\n", command.name, command.summary);
+  text += fmt::format("  {:<17}{}\n", "help COMMAND", "options of a command, with examples");
   text +=
       "\nOptions:\n"
       "  -h, --help    this text\n                e.g. stellwerk plan --help\n"
@@ -137,13 +161,14 @@ int run(std::vector<std::string> words) {
     words.erase(words.begin());
     if (words.empty()) return print(overview());
   }
-  const bool about_topo =
-      words.front() == "topo" && (words.size() == 1 ? asked_first : is_help(words[1]));
-  if (about_topo) {
-    std::string text = "Usage: stellwerk topo COMMAND [arguments]\n\nCommands:\n";
+  for (const std::string group : {"topo", "bench"}) {
+    const bool about_group =
+        words.front() == group && (words.size() == 1 ? asked_first : is_help(words[1]));
+    if (!about_group) continue;
+    std::string text = "Usage: stellwerk " + group + " COMMAND [arguments]\n\nCommands:\n";
     for (const Command& command : kCommands) {
-      if (command.name.starts_with("topo "))
-        text += fmt::format("  {:<14}{}\n", command.name, command.summary);
+      if (command.name.starts_with(group + " "))
+        text += fmt::format("  {:<17}{}\n", command.name, command.summary);
     }
     return print(text);
   }

@@ -1,5 +1,6 @@
 #include "tool/parse.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <system_error>
@@ -66,6 +67,39 @@ Bytes parse_size_option(const std::string& option, const std::string& text) {
   } catch (const Error& error) {
     throw Error(error.code(), option + ": " + error.what());
   }
+}
+
+std::vector<Bytes> parse_sizes(const std::string& option, const std::string& text) {
+  constexpr std::size_t kMost = 1000;
+  std::vector<Bytes> sizes;
+  const auto add = [&](Bytes size) {
+    if (size.value <= 0) throw Error(ErrorCode::usage, option + ": sizes must be positive");
+    if (std::find(sizes.begin(), sizes.end(), size) == sizes.end()) sizes.push_back(size);
+    if (sizes.size() > kMost) refuse(option, text, "is more than 1000 sizes");
+  };
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    const std::string item = text.substr(begin, end - begin);
+    begin = end + 1;
+    const std::size_t dots = item.find("..");
+    if (dots == std::string::npos) {
+      add(parse_size_option(option, item));
+      continue;
+    }
+    const std::size_t star = item.find('*', dots);
+    const std::int64_t factor =
+        star == std::string::npos ? 4 : parse_integer(option, item.substr(star + 1), 2, 1'000'000);
+    const Bytes low = parse_size_option(option, item.substr(0, dots));
+    const Bytes high = parse_size_option(option, item.substr(dots + 2, star - dots - 2));
+    if (low.value <= 0) throw Error(ErrorCode::usage, option + ": sizes must be positive");
+    if (low > high) refuse(option, item, "runs downwards: write the smaller size first");
+    for (Bytes size = low; size < high; size.value *= factor) {
+      add(size);
+      if (size.value > high.value / factor) break;
+    }
+    add(high);
+  }
+  return sizes;
 }
 
 Time parse_time_option(const std::string& option, const std::string& text) {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <limits>
 #include <string>
+#include <vector>
 
 #include "stellwerk/base/units.hpp"
 
@@ -26,6 +27,9 @@ Factor parse_factor(const std::string& option, const std::string& text);
 
 /// Sizes and durations as the library reads them, with the option's name in front of errors.
 Bytes parse_size_option(const std::string& option, const std::string& text);
+/// "1KB..1GB,4GB": sizes, and ranges that step by 4, or by K as in 1KB..1GB*K, and end with their
+/// upper end. In order, each once.
+std::vector<Bytes> parse_sizes(const std::string& option, const std::string& text);
 Time parse_time_option(const std::string& option, const std::string& text);
 
 }  // namespace stellwerk::tool

@@ -53,8 +53,9 @@ TEST_F(Cli, SaysWhatItIs) {
 }
 
 TEST_F(Cli, HelpShowsAnExampleForEveryOption) {
-  for (const std::string command : {"plan", "bound", "verify", "simulate", "topo show", "topo list",
-                                    "topo convert", "planners"}) {
+  for (const std::string command :
+       {"plan", "bound", "verify", "simulate", "topo show", "topo list", "topo convert", "planners",
+        "compare", "bench published", "bench scale", "bench peers", "bench random"}) {
     const Outcome help = box.run(command + " --help");
     EXPECT_EQ(help.status, 0) << command;
     EXPECT_EQ(help.out, box.run("help " + command).out);
