@@ -49,6 +49,7 @@ constexpr std::size_t kManySends = 100'000;
 constexpr std::int64_t kMostDeliveriesInFull = 20'000'000;
 /// What it takes to state a chunk, and to bound it.
 constexpr double kSecondsPerChunk = 1e-6;
+constexpr double kBytesPerChunk = 400;
 /// What it takes to re-time and judge a delivery.
 constexpr double kSecondsToJudge = 1.5e-6;
 /// What it takes to hold a plan, and to re-time and judge it.
@@ -110,11 +111,10 @@ class Portfolio {
     if (named == nullptr || named->compressed) look_for_symmetry();
     compressed_ = family_.symmetric() && family_.deliveries() > kMostDeliveries;
     if (!compressed_) require_feasible_size();
-    if (kSecondsPerChunk * static_cast<double>(family_.chunks(compressed_)) >
-        stop_.seconds_left()) {
-      limit_ = Limit::time;
-      refuse();
-    }
+    const auto chunks = static_cast<double>(family_.chunks(compressed_));
+    if (kSecondsPerChunk * chunks > stop_.seconds_left()) limit_ = Limit::time;
+    if (kBytesPerChunk * chunks > stop_.bytes_left()) limit_ = Limit::memory;
+    if (limit_ != Limit::none) refuse();
     coarse_ = family_.problem(1, compressed_);
     if (coarse_->chunks.empty()) {
       take(offer("none", *coarse_, time(*coarse_, {}), {}, {}), 1);
