@@ -455,19 +455,23 @@ class Portfolio {
     stage(attempts);
   }
 
-  /// Planners that construct one plan, without a search; first on counts that can reach the target.
+  /// Planners that construct one plan, without a search, one after the other; first on counts that
+  /// can reach the target.
   void constructions(const std::vector<int>& counts) {
-    std::vector<Attempt> attempts, others;
-    bool promising = false;
-    for (const int count : counts) {
-      promising = promising || can_reach_target(count);  // larger counts come closer still
+    const auto promising = std::find_if(counts.begin(), counts.end(),
+                                        [&](int count) { return can_reach_target(count); });
+    const auto attempt = [&](auto begin, auto end) {
+      std::vector<Attempt> attempts;
       for (const PlannerRow& planner : planners()) {
         if (planner.kind != PlannerKind::construction || planner.compressed) continue;
-        (promising ? attempts : others).push_back({&planner, count, 0.25, true});
+        for (auto count = begin; count != end; ++count) {
+          attempts.push_back({&planner, *count, 0.25, true});
+        }
       }
-    }
-    stage(attempts);
-    stage(others);
+      stage(attempts);
+    };
+    attempt(promising, counts.end());
+    attempt(counts.begin(), promising);
   }
 
   /// Small ones whatever is known, so that the plan is never worse; large ones, which together take
