@@ -37,7 +37,8 @@ std::string_view published_csv();
 /// Error(unreadable_input) naming the line and the field.
 std::vector<PublishedInstance> parse_published(std::string_view csv, const std::string& name);
 
-/// What we plan for them: as it was published (15 ranks for NDv2 x 2), and the true NDv2 x 2.
+/// What we plan for them, in the order of planning: as it was published (15 ranks for NDv2 x 2), and
+/// the true NDv2 x 2.
 std::vector<PublishedRow> published_rows(const std::vector<PublishedInstance>& instances,
                                          const Case& common);
 

@@ -114,15 +114,15 @@ TEST(Tables, PublishedInstancesWithRatiosAndMeans) {
   EXPECT_EQ(outcome.status, 0) << outcome.err;
   const auto csv = lines_of(box.read("t.csv"));
   ASSERT_EQ(csv.size(), 1 + 2 + 2U);
-  EXPECT_EQ(field(csv, 1, "published_us"), "290");
-  EXPECT_EQ(field(csv, 1, "topology"), "ndv2-2-as-published");
-  EXPECT_EQ(field(csv, 1, "size_bytes"), "937500");
-  const double ratio = std::stod(field(csv, 1, "ratio_to_published"));
-  EXPECT_NEAR(ratio, std::stod(field(csv, 1, "transfer_time_ps")) / 290e6, 1e-9);
+  EXPECT_EQ(field(csv, 1, "topology"), "ndv2:2");
+  EXPECT_EQ(field(csv, 1, "ratio_to_published"), "");
+  EXPECT_EQ(field(csv, 3, "published_us"), "290");
+  EXPECT_EQ(field(csv, 3, "topology"), "ndv2-2-as-published");
+  EXPECT_EQ(field(csv, 3, "size_bytes"), "937500");
+  const double ratio = std::stod(field(csv, 3, "ratio_to_published"));
+  EXPECT_NEAR(ratio, std::stod(field(csv, 3, "transfer_time_ps")) / 290e6, 1e-9);
   EXPECT_LT(ratio, 1);
-  EXPECT_GT(std::stod(field(csv, 2, "ratio_to_published")), 1);
-  EXPECT_EQ(field(csv, 3, "topology"), "ndv2:2");
-  EXPECT_EQ(field(csv, 3, "ratio_to_published"), "");
+  EXPECT_GT(std::stod(field(csv, 4, "ratio_to_published")), 1);
   EXPECT_THAT(outcome.out, AllOf(HasSubstr(" behind"), HasSubstr("geometric mean"),
                                  HasSubstr("all NDv2 AllToAll")));
   EXPECT_THAT(box.read("t.md"), HasSubstr("| NDv2 x 2 AllToAll | 2 |"));
