@@ -133,7 +133,7 @@ int run_random(const Options& options) {
   TableSpec<RandomRow> table;
   table.title = "Random problems";
   table.rows = chosen<RandomRow>(
-      random_rows(common_case(options.table, 0.01, 1), number("--first", options.first, 0, 1),
+      random_rows(common_case(options.table, 0.01, 2), number("--first", options.first, 0, 1),
                   number("--count", options.count, 1, 500)),
       options.only,
       [](const RandomRow& row) { return row.measured.what.topology + " " + row.demand; });
@@ -192,7 +192,7 @@ RunCommand declare_bench_random(Arguments& arguments) {
       {"--first", "N", "the number of the first one, its seed (default 1)", "--first 17"},
       options->first);
   declare_only(arguments, *options);
-  declare(arguments, options->table, "1%", "1s", "2");
+  declare(arguments, options->table, "1%", "2s", "2");
   return [options] { return run_random(*options); };
 }
 

@@ -14,6 +14,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -42,6 +43,8 @@ constexpr std::int64_t kMostDeliveries = 400'000;
 constexpr int kMostChunks = 256;
 /// So few that a baseline may come first, lest there be no plan when time is short.
 constexpr std::int64_t kFewDeliveries = 20'000;
+/// A baseline of so many deliveries takes a few milliseconds, or a tenth of a second.
+constexpr double kTiny = 5'000, kSmall = 40'000;
 /// Larger plans are not re-timed once they are good enough.
 constexpr std::size_t kManySends = 100'000;
 /// Larger problems are planned by representatives or not at all: their chunks alone would fill the
@@ -428,14 +431,17 @@ class Portfolio {
 
   void everything() {
     representatives(true);
+    const bool in_full = family_.deliveries() <= kMostDeliveriesInFull;
+    const std::vector<int> counts = in_full ? this->counts(kMostChunks) : std::vector<int>{};
+    if (in_full) baselines(counts, 0, kTiny, true);
     representatives(false);
-    if (family_.deliveries() > kMostDeliveriesInFull) return;
-    const std::vector<int> counts = this->counts(kMostChunks);
+    if (!in_full) return;
     if (request_.options.store && family_.deliveries() <= kFewDeliveries)
       stage({{&find_planner("direct"), 1, 1.0, true}});
     constructions(counts);
+    baselines(counts, kTiny, kSmall, false);
     searches(counts, true);
-    if (request_.options.store) baselines(counts);  // they do not know how not to store
+    baselines(counts, kSmall, HUGE_VAL, false);
     searches(counts, false);
     exact_planners(counts);
   }
@@ -474,24 +480,21 @@ class Portfolio {
     attempt(counts.begin(), promising);
   }
 
-  /// Small ones whatever is known, so that the plan is never worse; large ones, which together take
-  /// a second or more, only while the plan is not good enough.
-  void baselines(const std::vector<int>& counts) {
-    constexpr int kMostForBaselines = 16;
-    constexpr double kSmall = 5'000;
-    std::vector<Attempt> small, large;
+  /// Those of more than `least` and up to `most` deliveries: tiny ones `always`, so that the plan is
+  /// never worse; the others, which together take a second or more, while it is not good enough.
+  void baselines(const std::vector<int>& counts, double least, double most, bool always) {
+    if (!request_.options.store) return;  // they do not know how not to store
+    std::vector<Attempt> attempts;
     for (const int count : counts) {
-      if (count > kMostForBaselines) break;
       for (const PlannerRow& planner : planners()) {
         if (planner.kind != PlannerKind::baseline) continue;
         // Without copies every destination is a demand of its own, and gets its chunk straight.
         if (!request_.options.copy && planner.name != "direct") continue;
         const Attempt attempt{&planner, count, 0.25, true};
-        (size(attempt) <= kSmall ? small : large).push_back(attempt);
+        if (size(attempt) > least && size(attempt) <= most) attempts.push_back(attempt);
       }
     }
-    stage(small, true);
-    stage(large);
+    stage(attempts, always);
   }
 
   /// Quick passes on every count; deep ones where the target can be met.
