@@ -10,29 +10,22 @@
 // than the time that is left, judged by their size and by what they took so far, are left out.
 // Every candidate is judged by the independent verifier before it counts; the bound never comes
 // from a planner. Baselines always run where they are affordable, so the plan is never worse.
+// attempt.cpp makes a single attempt.
 #include "stellwerk/plan/portfolio.hpp"
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <map>
 #include <memory>
-#include <mutex>
 
 #include "stellwerk/base/error.hpp"
 #include "stellwerk/base/in_order.hpp"
 #include "stellwerk/base/resources.hpp"
 #include "stellwerk/base/version.hpp"
-#include "stellwerk/bound/bound.hpp"
-#include "stellwerk/check/simulate.hpp"
-#include "stellwerk/core/expansion.hpp"
-#include "stellwerk/plan/finish_times.hpp"
-#include "stellwerk/plan/no_copy.hpp"
-#include "stellwerk/plan/no_wait.hpp"
+#include "stellwerk/plan/attempt.hpp"
 #include "stellwerk/plan/passing.hpp"
 #include "stellwerk/plan/problem_family.hpp"
 #include "stellwerk/plan/reachability.hpp"
-#include "stellwerk/plan/reversal.hpp"
 
 namespace stellwerk {
 namespace {
@@ -43,60 +36,12 @@ constexpr std::int64_t kMostDeliveries = 400'000;
 constexpr int kMostChunks = 256;
 /// So few that a baseline may come first, lest there be no plan when time is short.
 constexpr std::int64_t kFewDeliveries = 20'000;
-/// A baseline of so many deliveries takes a few milliseconds, or a tenth of a second.
-constexpr double kTiny = 5'000, kSmall = 40'000;
-/// Larger plans are not re-timed once they are good enough.
-constexpr std::size_t kManySends = 100'000;
 /// Larger problems are planned by representatives or not at all: their chunks alone would fill the
 /// memory.
 constexpr std::int64_t kMostDeliveriesInFull = 20'000'000;
 /// What it takes to state a chunk, and to bound it.
 constexpr double kSecondsPerChunk = 1e-6;
 constexpr double kBytesPerChunk = 400;
-/// What it takes to re-time and judge a delivery.
-constexpr double kSecondsToJudge = 1.5e-6;
-/// What it takes to hold a plan, and to re-time and judge it.
-constexpr double kBytesPerDelivery = 700;
-
-/// Precondition: not empty.
-Time latest(const std::vector<Time>& times) {
-  return *std::max_element(times.begin(), times.end());
-}
-
-/// A planner on a chunk count.
-struct Attempt {
-  const PlannerRow* planner = nullptr;
-  int chunks = 1;
-  double share = 1;    ///< of the time that is left
-  bool quick = false;  ///< PlanOptions::quick
-};
-
-/// Sends that meet the demand, and when.
-struct Timed {
-  Schedule sends;
-  std::vector<Time> job_finish;
-  Time length;  ///< by which plans are compared
-};
-
-/// What an attempt brought.
-struct Candidate {
-  std::optional<Plan> plan;  ///< judged valid
-  Time length;
-  Limit limit = Limit::none;          ///< that the planner met
-  std::optional<EpochRecord> proven;  ///< what an epoch planner knows about these chunks
-  std::vector<std::string> notes;     ///< why there is no plan
-};
-
-/// The best plan so far.
-struct Incumbent {
-  std::shared_ptr<Plan> plan;
-  Time length = Time::max();
-  int chunks = 0;
-};
-
-/// Of the time that is left; what has been proven by then is enough to go on with.
-constexpr double kShareForBounds = 0.2;
-
 class Portfolio {
  public:
   Portfolio(PortfolioRequest request, const StopCondition& stop, Progress* progress,
@@ -118,15 +63,16 @@ class Portfolio {
     if (kSecondsPerChunk * chunks > stop_.seconds_left()) limit_ = Limit::time;
     if (kBytesPerChunk * chunks > stop_.bytes_left()) limit_ = Limit::memory;
     if (limit_ != Limit::none) refuse();
-    coarse_ = family_.problem(1, compressed_);
-    if (coarse_->chunks.empty()) {
-      take(offer("none", *coarse_, time(*coarse_, {}), {}, {}), 1);
+    runner_.emplace(request_, family_, compressed_, stop_, progress_, judge_);
+    const Problem& coarse = runner_->coarse();
+    if (coarse.chunks.empty()) {
+      take(runner_->nothing_to_do());
       return complete();
     }
     // Where buffers are small, only small chunks may get through.
     const bool buffers = has_buffer_limits(family_.topology());
-    require_reachable(buffers ? *family_.problem(counts(kMostChunks).back(), false) : *coarse_);
-    bound_ = lower_bound(*coarse_, share_of_time(kShareForBounds));
+    require_reachable(buffers ? *family_.problem(counts(kMostChunks).back(), false) : coarse);
+    runner_->prove_bound();
     if (named == nullptr) {
       everything();
     } else {
@@ -143,7 +89,7 @@ class Portfolio {
   void look_for_symmetry() {
     const bool possible =
         request_.options.copy && request_.options.store && !has_buffer_limits(family_.topology());
-    if (possible) family_.find_symmetry(share_of_time(0.5));
+    if (possible) family_.find_symmetry(stop_.within(stop_.seconds_left() / 2));
   }
 
   void require_feasible_size() const {
@@ -157,11 +103,6 @@ class Portfolio {
                          : ": take fewer ranks, or a planner that works on representatives"));
   }
 
-  /// Is the attempt at representatives?
-  bool compressed(const Attempt& attempt) const {
-    return attempt.planner->compressed && family_.symmetric();
-  }
-
   /// Chunk counts to try: for plans in full, or that will be written out.
   std::vector<int> counts(int most) const {
     return family_.chunk_counts(most, kMostDeliveries, false);
@@ -171,246 +112,69 @@ class Portfolio {
     return family_.chunk_counts(kMostChunks, kMostDeliveries, compressed_);
   }
 
-  Bound chunked_bound(int chunks) {
-    const std::lock_guard lock(bounds_mutex_);
-    const auto known = chunked_.find(chunks);
-    if (known != chunked_.end()) return known->second;
-    const std::shared_ptr<const Problem> problem = family_.problem(chunks, compressed_);
-    return chunked_
-        .emplace(chunks, lower_bound_chunked(*problem, translated(bound_, *coarse_, *problem),
-                                             share_of_time(kShareForBounds / 2)))
-        .first->second;
+  bool can_reach_target(int chunks) {
+    return runner_->within_target(runner_->chunked_bound(chunks).value);
   }
-  StopCondition share_of_time(double share) const {
-    return stop_.within(stop_.seconds_left() * share);
-  }
-  bool can_reach_target(int chunks) { return within_target(chunked_bound(chunks).value); }
 
   // --- How good, how long ---
 
-  bool within_target(Time length) const {
-    return static_cast<double>(length.ps) <=
-           static_cast<double>(bound_.value.ps) * (1 + request_.options.gap);
+  bool good_enough() const {
+    return best_.plan && runner_->within_target(best_.plan->result.transfer_time);
   }
-  bool good_enough() const { return best_.plan && within_target(best_.plan->result.transfer_time); }
   bool time_is_up() const { return stop_.should_stop(); }
   /// Enough is known, or no time is left (the first plan is worth passing the limit by a little).
   bool done() const { return best_.plan && (good_enough() || time_is_up()); }
 
-  /// Seconds that an attempt will take at least, to construct, re-time and judge a plan.
-  double cost(const Attempt& attempt) {
-    constexpr double kSecondsPerDelivery = 1e-6 + kSecondsToJudge;
-    const std::lock_guard lock(pace_mutex_);
-    const auto known = pace_.find(attempt.planner->name);
-    const double pace = known == pace_.end() ? kSecondsPerDelivery : known->second;
-    return pace * size(attempt);
-  }
-  void remember_pace(const Attempt& attempt, double seconds) {
-    const std::lock_guard lock(pace_mutex_);
-    double& pace = pace_.try_emplace(attempt.planner->name, 0).first->second;
-    pace = std::max(pace, seconds / std::max(size(attempt), 1000.0));
-  }
-  /// Deliveries of the plan.
-  double size(const Attempt& attempt) const {
-    const bool few = compressed_ && compressed(attempt);
-    return static_cast<double>(family_.deliveries(few)) * attempt.chunks;
-  }
-  Limit limit_ahead(const Attempt& attempt, const StopCondition& stop) {
-    if (cost(attempt) > stop.seconds_left()) return Limit::time;
-    if (kBytesPerDelivery * size(attempt) > stop.bytes_left()) return Limit::memory;
-    return Limit::none;
-  }
-
-  // --- One attempt (on any thread; `best` is the incumbent from before the stage) ---
-
-  Candidate try_out(const Attempt& attempt, const Incumbent& best, const StopCondition& stop) {
-    Candidate none;
-    const Bound chunked = chunked_bound(attempt.chunks);
-    if (chunked.value >= best.length && attempt.chunks != best.chunks) return none;
-    const std::shared_ptr<const Problem> shared =
-        family_.problem(attempt.chunks, compressed(attempt));
-    const Problem& problem = *shared;
-    try {
-      return plan_with(attempt, problem, chunked, best, stop);
-    } catch (const Error& error) {
-      // A planner whose sends make no plan does not cost the plans of the others.
-      if (error.code() != ErrorCode::verification_failed) throw;
-      none.notes.push_back(std::string(attempt.planner->name) + ": invalid plan: " + error.what());
-      return none;
-    }
-  }
-
-  Candidate plan_with(const Attempt& attempt, const Problem& problem, const Bound& chunked,
-                      const Incumbent& best, const StopCondition& stop) {
-    const std::string name(attempt.planner->name);
-    // Without copies every destination is a demand of its own; planners then need not know.
-    const bool single = !request_.options.copy && !has_reductions(problem);
-    const NoCopyProblem copies = single ? without_copies(problem) : NoCopyProblem{};
-    const Problem& posed = single ? copies.problem : problem;
-    PlannerContext context;
-    const double afterwards = kSecondsToJudge * size(attempt);
-    context.stop = stop.within((stop.seconds_left() - afterwards) * attempt.share);
-    context.progress = progress_;
-    context.rng = Rng(request_.options.seed);
-    context.bound = bound_;
-    context.bound_chunked = chunked;
-    if (best.plan && best.chunks == attempt.chunks && !single &&
-        best.plan->problem.symmetry == problem.symmetry)
-      context.incumbent = &best.plan->sends;
-    PlanOptions options = request_.options;
-    options.quick = attempt.quick;
-    options.threads = request_.planner.empty() ? 1 : options.threads;
-    PlannerOutcome outcome = attempt.planner->plan(posed, options, context);
-    Candidate result;
-    if (!outcome.message.empty()) result.notes.push_back(name + ": " + outcome.message);
-    if (outcome.epoch && outcome.epoch->epochs > 0 && outcome.epoch->proven_epochs > 0)
-      result.proven = outcome.epoch;
-    result.limit = outcome.termination.limit;
-    if (!outcome.has_plan()) return result;
-    if (!request_.options.store && !has_reductions(problem)) {
-      std::optional<Schedule> rigid = without_waiting(posed, outcome.sends);
-      if (!rigid) {
-        result.notes.push_back(name +
-                               ": a chunk would have to leave a node twice at once: no plan "
-                               "that stores nothing");
-        return result;
-      }
-      outcome.sends = std::move(*rigid);
-    }
-    // Baselines send as soon as they can: re-timing would not save them.
-    if (attempt.planner->kind == PlannerKind::baseline &&
-        latest(finish_times(posed, outcome.sends)) >= best.length) {
-      return result;
-    }
-    Timed timed = time(posed, std::move(outcome.sends));
-    if (single) {
-      // The length stays that of the plan without copies; on the way one destination's copy may
-      // serve another earlier.
-      timed.sends = copies.translate(std::move(timed.sends));
-      timed.job_finish = finish_times(problem, timed.sends);
-      if (!keeps_buffers(problem, timed.sends)) {
-        result.notes.push_back(name + ": without copies a transit buffer would overflow");
-        return result;
-      }
-    }
-    if (timed.length >= best.length) return result;
-    Candidate offered = offer(name, problem, std::move(timed), outcome, chunked);
-    result.plan = std::move(offered.plan);
-    result.length = offered.length;
-    result.notes.insert(result.notes.end(), offered.notes.begin(), offered.notes.end());
-    return result;
-  }
-
-  /// Re-timed; or, where chunks must not wait or stand for others, and where re-timing takes long
-  /// and need not be (copies are planned with their final starts), as planned.
-  Timed time(const Problem& posed, Schedule sends) const {
-    const bool fixed = !request_.options.store || !posed.symmetry.trivial();
-    if (fixed || (sends.size() > kManySends && !has_reductions(posed))) {
-      std::vector<Time> finish = finish_times(posed, sends);
-      const Time length = latest(finish);
-      if (fixed || within_target(length)) return {std::move(sends), std::move(finish), length};
-    }
-    Simulation simulation = simulate(posed, sends);
-    return {std::move(simulation.sends), std::move(simulation.job_finish),
-            simulation.transfer_time};
-  }
-
-  /// A judged plan of the sends.
-  Candidate offer(std::string_view planner, const Problem& problem, Timed timed,
-                  const PlannerOutcome& outcome, const Bound& chunked) const {
-    Candidate result;
-    Plan plan;
-    plan.problem = problem;
-    plan.sends = std::move(timed.sends);
-    sort_sends(problem.topology, plan.sends);
-    // Written out while that is cheap, so that every other planner can go on from there.
-    if (!problem.symmetry.trivial() && !compressed_) {
-      try {
-        expand(plan, problem.symmetry.generators);
-      } catch (const Error& error) {  // many hops make many sends
-        result.notes.push_back(std::string(planner) + ": " + error.what());
-        return result;
-      }
-      plan.problem.symmetry = {};
-    }
-    Result& record = plan.result;
-    record.job_finish = std::move(timed.job_finish);
-    record.transfer_time = latest(record.job_finish);
-    record.planner = planner;
-    record.termination = outcome.termination;
-    if (outcome.epoch && outcome.epoch->epochs > 0) record.epoch = outcome.epoch;
-    if (!problem.chunks.empty()) {
-      record.bound = translated(bound_, *coarse_, plan.problem);
-      const bool foreign =
-          compressed_ && plan.problem.symmetry.trivial();  // so it is one chunk a block
-      record.bound_chunked = foreign ? translated(chunked, *coarse_, plan.problem) : chunked;
-    }
-    if (const std::optional<std::string> objection = judge_(plan)) {
-      // Told not to store, halves of an AllReduce are joined without regard to transit buffers;
-      // anything else is a bug.
-      result.notes.push_back(std::string(planner) +
-                             (has_buffer_limits(problem.topology)
-                                  ? ": no plan that keeps the limits: "
-                                  : ": invalid plan: ") +
-                             *objection);
-      return result;
-    }
-    result.plan = std::move(plan);
-    result.length = timed.length;
-    return result;
-  }
-
   // --- Stages ---
 
   /// Keeps the plan if it is the best so far.
-  void take(Candidate candidate, int chunks) {
+  void take(Candidate candidate) {
     for (std::string& note : candidate.notes) {
       // The same reason on several chunk counts is said once.
       if (std::find(messages_.begin(), messages_.end(), note) == messages_.end())
         messages_.push_back(std::move(note));
     }
-    if (candidate.proven) proven_[chunks] = *candidate.proven;
+    if (candidate.proven) proven_[candidate.chunks] = *candidate.proven;
     // A slice of the time that ran out counts as the limit: more time may give a better plan.
     if (limit_ == Limit::none) limit_ = candidate.limit;
     if (!candidate.plan || candidate.length >= best_.length) return;
     best_.length = candidate.length;
-    best_.chunks = chunks;
+    best_.chunks = candidate.chunks;
     best_.plan = std::make_shared<Plan>(std::move(*candidate.plan));
     if (progress_ != nullptr) {
       const Result& result = best_.plan->result;
-      progress_->report({result.planner, result.transfer_time, bound_.value});
+      progress_->report({result.planner, result.transfer_time, runner_->bound().value});
     }
   }
 
-  /// Runs the attempts until one gives a plan that is good enough or, where `all`, optimal.
-  void stage(const std::vector<Attempt>& attempts, bool all = false) {
+  /// Does `work(i, best before, stop)` for all i on all threads, and takes what it brings in the
+  /// order of i, until a plan is good enough or, where `all`, optimal.
+  template <class Work>
+  void stage(std::size_t count, bool all, const Work& work) {
     const auto over = [&] {
-      return all ? best_.plan && (best_.length == bound_.value || time_is_up()) : done();
+      const bool optimal = best_.length == runner_->bound().value;
+      return all ? best_.plan && (optimal || time_is_up()) : done();
     };
     if (over()) return;
     const Incumbent before = best_;
     in_order(
-        attempts.size(), request_.options.threads, stop_,
-        [&](std::size_t i, const StopCondition& stop) {
-          const Attempt& attempt = attempts[i];
-          if (const Limit limit = limit_ahead(attempt, stop); limit != Limit::none) {
+        count, request_.options.threads, stop_,
+        [&](std::size_t i, const StopCondition& stop) { return work(i, before, stop); },
+        [&](std::size_t /*i*/, Candidate candidate) {
+          take(std::move(candidate));
+          return !over();
+        });
+  }
+
+  void stage(const std::vector<Attempt>& attempts) {
+    stage(attempts.size(), false,
+          [&](std::size_t i, const Incumbent& best, const StopCondition& stop) {
+            const Limit limit = runner_->limit_ahead(attempts[i], stop);
+            if (limit == Limit::none) return runner_->run(attempts[i], best, stop);
             Candidate none;
             none.limit = limit;
             return none;
-          }
-          const auto start = std::chrono::steady_clock::now();
-          Candidate candidate = try_out(attempt, before, stop);
-          if (attempt.quick || attempt.planner->kind == PlannerKind::baseline) {
-            remember_pace(
-                attempt,
-                std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
-          }
-          return candidate;
-        },
-        [&](std::size_t i, Candidate candidate) {
-          take(std::move(candidate), attempts[i].chunks);
-          return !over();
-        });
+          });
   }
 
   void only(const PlannerRow& planner) {
@@ -423,7 +187,7 @@ class Portfolio {
       const bool last = i + 1 == counts.size() || can_reach_target(counts[i]);
       const Time before = best_.length;
       const Attempt attempt{&planner, counts[i], last ? 1.0 : 0.3, false};
-      take(try_out(attempt, best_, stop_), counts[i]);
+      take(runner_->run(attempt, best_, stop_));
       if (planner.kind == PlannerKind::baseline && i > 3 && best_.plan && best_.length == before)
         break;
     }
@@ -431,17 +195,15 @@ class Portfolio {
 
   void everything() {
     representatives(true);
-    const bool in_full = family_.deliveries() <= kMostDeliveriesInFull;
-    const std::vector<int> counts = in_full ? this->counts(kMostChunks) : std::vector<int>{};
-    if (in_full) baselines(counts, 0, kTiny, true);
     representatives(false);
-    if (!in_full) return;
-    if (request_.options.store && family_.deliveries() <= kFewDeliveries)
+    if (family_.deliveries() > kMostDeliveriesInFull) return;
+    const std::vector<int> counts = this->counts(kMostChunks);
+    if (request_.options.store && family_.deliveries() <= kFewDeliveries) {
       stage({{&find_planner("direct"), 1, 1.0, true}});
+    }
     constructions(counts);
-    baselines(counts, kTiny, kSmall, false);
+    if (request_.options.store) baselines(counts);  // they do not know how not to store
     searches(counts, true);
-    baselines(counts, kSmall, HUGE_VAL, false);
     searches(counts, false);
     exact_planners(counts);
   }
@@ -461,40 +223,77 @@ class Portfolio {
     stage(attempts);
   }
 
-  /// Planners that construct one plan, without a search, one after the other; first on counts that
-  /// can reach the target.
+  /// Planners that construct one plan, without a search; first on counts that can reach the target.
   void constructions(const std::vector<int>& counts) {
     const auto promising = std::find_if(counts.begin(), counts.end(),
                                         [&](int count) { return can_reach_target(count); });
-    const auto attempt = [&](auto begin, auto end) {
-      std::vector<Attempt> attempts;
-      for (const PlannerRow& planner : planners()) {
-        if (planner.kind != PlannerKind::construction || planner.compressed) continue;
-        for (auto count = begin; count != end; ++count) {
-          attempts.push_back({&planner, *count, 0.25, true});
-        }
-      }
-      stage(attempts);
-    };
-    attempt(promising, counts.end());
-    attempt(counts.begin(), promising);
+    std::vector<const PlannerRow*> rows;
+    for (const PlannerRow& planner : planners()) {
+      const bool fits = planner.kind == PlannerKind::construction && !planner.compressed;
+      if (fits) rows.push_back(&planner);
+    }
+    climb(rows, {promising, counts.end()}, false);
+    climb(rows, {counts.begin(), promising}, false);
   }
 
-  /// Those of more than `least` and up to `most` deliveries: tiny ones `always`, so that the plan is
-  /// never worse; the others, which together take a second or more, while it is not good enough.
-  void baselines(const std::vector<int>& counts, double least, double most, bool always) {
-    if (!request_.options.store) return;  // they do not know how not to store
-    std::vector<Attempt> attempts;
-    for (const int count : counts) {
-      for (const PlannerRow& planner : planners()) {
-        if (planner.kind != PlannerKind::baseline) continue;
-        // Without copies every destination is a demand of its own, and gets its chunk straight.
-        if (!request_.options.copy && planner.name != "direct") continue;
-        const Attempt attempt{&planner, count, 0.25, true};
-        if (size(attempt) > least && size(attempt) <= most) attempts.push_back(attempt);
-      }
+  /// On small problems whatever is known, so that the plan is never worse; on large ones, where each
+  /// takes a good part of a second, only while the plan is not good enough.
+  void baselines(const std::vector<int>& counts) {
+    std::vector<const PlannerRow*> rows;
+    for (const PlannerRow& planner : planners()) {
+      if (planner.kind != PlannerKind::baseline) continue;
+      // Without copies every destination is a demand of its own, and gets its chunk straight.
+      if (request_.options.copy || planner.name == "direct") rows.push_back(&planner);
     }
-    stage(attempts, always);
+    climb(rows, counts, family_.deliveries() <= kFewDeliveries);
+  }
+
+  /// A stage of planners, each on more and more chunks.
+  void climb(const std::vector<const PlannerRow*>& rows, const std::vector<int>& counts, bool all) {
+    stage(rows.size(), all, [&](std::size_t i, const Incumbent& best, const StopCondition& stop) {
+      return climb(*rows[i], counts, all, best, stop);
+    });
+  }
+
+  /// One planner on twice as many chunks each time, while that may make its plan the best and, unless
+  /// `all`, good enough.
+  Candidate climb(const PlannerRow& planner, const std::vector<int>& counts, bool all,
+                  Incumbent best, const StopCondition& stop) {
+    constexpr int kPatience = 2;
+    constexpr std::int64_t kFar = 10;  // a tenth worse is too far to be caught up with
+    Candidate result;
+    Time last = Time::max();
+    int misses = 0;
+    for (const int count : counts) {
+      const Attempt attempt{&planner, count, 0.25, true};
+      if (!all && result.plan && runner_->within_target(best.length)) break;
+      const Limit limit = runner_->limit_ahead(attempt, stop);
+      if (limit != Limit::none) {
+        result.limit = limit;
+        break;
+      }
+      if (runner_->chunked_bound(count).value >= best.length) continue;
+      Candidate candidate = runner_->run(attempt, best, stop);
+      result.notes.insert(result.notes.end(), candidate.notes.begin(), candidate.notes.end());
+      if (candidate.limit != Limit::none) result.limit = candidate.limit;
+      if (candidate.length == Time{0}) break;
+      const Time length = candidate.length;
+      // What cutting chunks in two brings halves, too: all that is still to come is about what the
+      // last time brought.
+      const Time to_come = last == Time::max() ? Time{0} : length - (last - length);
+      misses = to_come >= best.length ? misses + 1 : 0;
+      if (to_come.ps > best.length.ps / kFar * (kFar + 1)) misses = kPatience;
+      last = length;
+      if (candidate.plan && length < best.length) {
+        best.length = length;
+        best.chunks = count;
+        candidate.notes = std::move(result.notes);
+        candidate.limit = result.limit;
+        result = std::move(candidate);
+      }
+      if (misses == kPatience) break;
+    }
+    return result;
   }
 
   /// Quick passes on every count; deep ones where the target can be met.
@@ -525,7 +324,7 @@ class Portfolio {
     for (const int count : tried) {
       for (const PlannerRow& planner : planners()) {
         const Attempt attempt{&planner, count, 0.5, false};
-        if (planner.kind != PlannerKind::exact || size(attempt) > kMostForExact) continue;
+        if (planner.kind != PlannerKind::exact || runner_->size(attempt) > kMostForExact) continue;
         attempts.push_back(attempt);
       }
     }
@@ -591,13 +390,8 @@ class Portfolio {
   std::chrono::steady_clock::time_point started_;
   double cpu_started_ = 0;
 
-  bool compressed_ =
-      false;  ///< too large to be written out: plans by representatives stay as they are
-  std::shared_ptr<const Problem> coarse_;  ///< one chunk a block; what `bound_` is of
-  Bound bound_;
-  std::mutex bounds_mutex_, pace_mutex_;
-  std::map<int, Bound> chunked_;             ///< by chunk count
-  std::map<std::string_view, double> pace_;  ///< seconds a delivery, by planner
+  bool compressed_ = false;  ///< too large to be written out: representatives stay as they are
+  std::optional<AttemptRunner> runner_;
 
   Incumbent best_;
   Limit limit_ = Limit::none;          ///< that a planner met
