@@ -251,10 +251,12 @@ std::vector<Time> ListSchedule::tails() const {
 /// One pass along the clock.
 class ListSchedule::Pass {
  public:
-  Pass(const ListSchedule& list, bool forwards, const std::vector<std::int64_t>& key)
+  Pass(const ListSchedule& list, bool forwards, const std::vector<std::int64_t>& key,
+       const StopCondition& stop)
       : list_(list),
         way_(forwards ? 1 : 0),
         key_(key),
+        stop_(stop),
         residual_(list.capacity_),
         waiting_(list.paths_.size()),
         candidate_(list.paths_.size(), 0),
@@ -272,7 +274,9 @@ class ListSchedule::Pass {
       if (left_[i] == 0) release(i);
     }
     start_what_can();
-    while (!events_.empty()) {
+    constexpr std::int64_t kPoll = 1024;
+    for (std::int64_t instant = 1; !events_.empty(); ++instant) {
+      if (instant % kPoll == 0 && stop_.should_stop()) return {};
       now_ = events_.top().time;
       while (!events_.empty() && events_.top().time == now_) {
         const Event event = events_.top();
@@ -443,6 +447,7 @@ class ListSchedule::Pass {
   const ListSchedule& list_;
   std::size_t way_;
   const std::vector<std::int64_t>& key_;
+  const StopCondition& stop_;
   std::vector<std::int64_t> residual_;
   std::vector<std::vector<Entry>> waiting_;  // by path: a heap
   std::vector<char> candidate_;
@@ -456,23 +461,26 @@ class ListSchedule::Pass {
   Result result_;
 };
 
-ListSchedule::Result ListSchedule::run(bool forwards, const std::vector<std::int64_t>& key) const {
-  return Pass(*this, forwards, key).run();
+ListSchedule::Result ListSchedule::run(bool forwards, const std::vector<std::int64_t>& key,
+                                       const StopCondition& stop) const {
+  return Pass(*this, forwards, key, stop).run();
 }
 
 ListSchedule::Result ListSchedule::improve(Result first, int rounds, Time target,
                                            const StopCondition& stop) const {
   Result best = std::move(first);
+  if (best.finish == Time::max()) return best;
   Result last = best;
   std::vector<std::int64_t> key(size());
   for (int round = 0; round < rounds && best.finish > target && !stop.should_stop(); ++round) {
     for (std::size_t i = 0; i < size(); ++i)
       key[i] = -(last.starts[i] + duration(i, last.rates[i])).ps;
-    const Result back = backwards(key);
-    if (stop.should_stop()) break;
+    const Result back = backwards(key, stop);
+    if (back.finish == Time::max()) break;
     for (std::size_t i = 0; i < size(); ++i)
       key[i] = -(back.starts[i] + duration(i, back.rates[i])).ps;
-    Result next = forwards(key);
+    Result next = forwards(key, stop);
+    if (next.finish == Time::max()) break;
     const bool settled = next.starts == last.starts;
     last = std::move(next);
     if (last.finish < best.finish) best = last;

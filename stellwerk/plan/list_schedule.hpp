@@ -42,9 +42,14 @@ class ListSchedule {
   /// Whenever something changes, sends that can start do so, least `key` first (ties by number): those
   /// whose data are there and whose links, caps and groups have room for at least half of the rate
   /// that the path allows. Transit buffers are not looked at. Precondition: one key a send.
-  Result forwards(const std::vector<std::int64_t>& key) const { return run(true, key); }
+  /// Stopped, it gives a result that was not run.
+  Result forwards(const std::vector<std::int64_t>& key, const StopCondition& stop = {}) const {
+    return run(true, key, stop);
+  }
   /// The same in reversed time: starts are those of the reversed sends, counted back from the end.
-  Result backwards(const std::vector<std::int64_t>& key) const { return run(false, key); }
+  Result backwards(const std::vector<std::int64_t>& key, const StopCondition& stop = {}) const {
+    return run(false, key, stop);
+  }
 
   /// For each send the time from its start to the end of the longest chain of waits after it, at full
   /// rates.
@@ -72,7 +77,7 @@ class ListSchedule {
   class Pass;
   friend class Pass;
 
-  Result run(bool forwards, const std::vector<std::int64_t>& key) const;
+  Result run(bool forwards, const std::vector<std::int64_t>& key, const StopCondition& stop) const;
   void add_path(const Topology& topology, const Send& send);
   void link_waits(const std::vector<Wait>& waits);
 
