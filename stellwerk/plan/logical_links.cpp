@@ -22,6 +22,9 @@
 #include "stellwerk/plan/logical_links.hpp"
 
 #include <algorithm>
+#include <iterator>
+#include <numeric>
+#include <tuple>
 #include <utility>
 
 #include "stellwerk/plan/logical_network.hpp"
@@ -170,7 +173,7 @@ class Splitter {
 
   /// How much a pair is wanted.
   double weight(const LogicalEdge& in, const LogicalEdge& out) const {
-    if (in.from == out.to) return 0;
+    if (!may_pair(in, out)) return 0;
     const std::size_t links = in.links.size() + out.links.size();
     if (links > distance_[at(in.from) * storing_.size() + at(out.to)]) return kLittle;
     const int from = network_.terminal_of(in.from);
@@ -197,28 +200,73 @@ class Splitter {
       for (std::size_t j = 0; j < columns; ++j)
         share[i * columns + j] = weight(network_.edge(in[i]), network_.edge(out[j]));
     }
-    fit(share, row_left, column_left);
+    if (terminals_.partners.few) {
+      pair_cyclically(node, in, out, share, row_left, column_left);
+    } else {
+      fit(share, row_left, column_left);
+    }
     const std::vector<std::int64_t> pairs =
         round_shares(network_, in, out, share, row_left, column_left, rng_);
     for (std::size_t i = 0; i < rows; ++i) network_.edge(in[i]).left = row_left[i];
     for (std::size_t j = 0; j < columns; ++j) network_.edge(out[j]).left = column_left[j];
-    for (std::size_t i = 0; i < rows; ++i) {
-      for (std::size_t j = 0; j < columns; ++j) {
-        const int from = network_.edge(in[i]).from;
-        const int to = network_.edge(out[j]).to;
-        const std::int64_t copies = pairs[i * columns + j];
-        // Pairs of terminals are kept even when empty: repairs may need them.
-        const bool final_pair = network_.terminal_of(from) >= 0 && network_.terminal_of(to) >= 0;
-        if (from == to || (copies == 0 && !final_pair)) continue;
-        LogicalEdge edge{from, to, copies, network_.edge(in[i]).links, node, in[i], out[j]};
-        edge.share = share[i * columns + j];
-        const auto& tail = network_.edge(out[j]).links;
-        edge.links.insert(edge.links.end(), tail.begin(), tail.end());
-        network_.edges.push_back(std::move(edge));
-      }
-    }
+    for (std::size_t p = 0; p < pairs.size(); ++p)
+      add_pair(node, in[p / columns], out[p % columns], pairs[p], share[p]);
     for (const int e : in) network_.edge(e).gone = true;
     for (const int e : out) network_.edge(e).gone = true;
+  }
+
+  void add_pair(int node, int in, int out, std::int64_t copies, double share) {
+    const LogicalEdge& first = network_.edge(in);
+    const LogicalEdge& second = network_.edge(out);
+    // Pairs of terminals are kept even when empty: repairs may need them.
+    const bool last = network_.terminal_of(first.from) >= 0 && network_.terminal_of(second.to) >= 0;
+    if (!may_pair(first, second) || (copies == 0 && !last)) return;
+    LogicalEdge edge{first.from, second.to, copies, first.links, node, in, out};
+    edge.share = share;
+    edge.links.insert(edge.links.end(), second.links.begin(), second.links.end());
+    std::merge(first.via.begin(), first.via.end(), second.via.begin(), second.via.end(),
+               std::back_inserter(edge.via));
+    edge.via.insert(std::lower_bound(edge.via.begin(), edge.via.end(), node), node);
+    network_.edges.push_back(std::move(edge));
+  }
+
+  /// Pairs every way in with the first ways out after it, as far as these have something left.
+  void pair_cyclically(int node, const std::vector<int>& in, const std::vector<int>& out,
+                       std::vector<double>& share, std::vector<std::int64_t> row_left,
+                       std::vector<std::int64_t> column_left) const {
+    std::vector<int> place(storing_.size());
+    std::iota(place.begin(), place.end(), 0);
+    Rng order(terminals_.partners.seed + static_cast<std::uint64_t>(node));
+    order.shuffle(place);
+    std::vector<int> beside;  // neighbours in this order
+    for (const int e : in) beside.push_back(place[at(network_.edge(e).from)]);
+    for (const int e : out) beside.push_back(place[at(network_.edge(e).to)]);
+    std::sort(beside.begin(), beside.end());
+    beside.erase(std::unique(beside.begin(), beside.end()), beside.end());
+    const auto rank = [&](int neighbour) {
+      const auto found = std::lower_bound(beside.begin(), beside.end(), place[at(neighbour)]);
+      return static_cast<int>(found - beside.begin());
+    };
+    // Pairs that others serve better come last.
+    std::vector<std::tuple<bool, int, std::size_t>> pairs;
+    const int n = static_cast<int>(beside.size());
+    for (std::size_t p = 0; p < share.size(); ++p) {
+      if (share[p] <= 0) continue;
+      const int step = rank(network_.edge(out[p % out.size()]).to) -
+                       rank(network_.edge(in[p / out.size()]).from);
+      const int distance = terminals_.partners.backwards ? n - step : n + step;
+      pairs.emplace_back(share[p] < 1, distance % n, p);
+    }
+    std::sort(pairs.begin(), pairs.end());
+    constexpr double kUnused = 0.01;  // may still grow
+    for (const auto& [little, distance, p] : pairs) {
+      std::int64_t& row = row_left[p / out.size()];
+      std::int64_t& column = column_left[p % out.size()];
+      const std::int64_t amount = std::min(row, column);
+      share[p] = amount > 0 ? static_cast<double>(amount) : kUnused;
+      row -= amount;
+      column -= amount;
+    }
   }
 
   /// Scales rows and columns in turn until neither exceeds its capacity.

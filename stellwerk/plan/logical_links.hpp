@@ -19,6 +19,15 @@ struct LogicalLink {
   std::vector<LinkId> links;
 };
 
+/// Which ways in and out of a switch are paired.
+struct Partners {
+  /// few: every way in with the next ways out in a cyclic order, so that they hardly ever have to wait
+  /// for each other; else all with all, in proportion.
+  bool few = false;
+  bool backwards = false;  ///< the order turned round, for the same pairs in the reversed network
+  std::uint64_t seed = 0;  ///< of the order
+};
+
 /// Who sends how much to everybody. All amounts count copies of one size.
 struct Terminals {
   std::vector<NodeId> nodes;         ///< storing nodes that all want everything
@@ -26,6 +35,7 @@ struct Terminals {
   IdVector<NodeId, char> passable;   ///< other storing nodes that may forward
   IdVector<LinkId, std::int64_t> capacity;
   IdVector<NodeId, std::int64_t> injection, ejection;  ///< of all nodes; -1: no cap
+  Partners partners;
 };
 
 /// Divides the capacity of everything between terminals among ways from terminal to terminal, such

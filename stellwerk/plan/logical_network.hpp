@@ -19,13 +19,17 @@ struct LogicalEdge {
   int to;
   std::int64_t copies;
   std::vector<LinkId> links;
-  int pivot = -1;         // the node that was split off to make it,
-  int in = -1;            // from this edge into it
-  int out = -1;           // and this one out of it
-  double share = 0;       // of a pair: what it would be if it needed not be whole
-  std::int64_t left = 0;  // of a parent: copies that are in no pair
-  bool gone = false;      // its head or tail has been split off
+  int pivot = -1;             // the node that was split off to make it,
+  int in = -1;                // from this edge into it
+  int out = -1;               // and this one out of it
+  double share = 0;           // of a pair: what it would be if it needed not be whole
+  std::int64_t left = 0;      // of a parent: copies that are in no pair
+  bool gone = false;          // its head or tail has been split off
+  std::vector<int> via = {};  // nodes that were split off to make it, ascending
 };
+
+/// Can the two edges be made one, without coming to any node twice?
+bool may_pair(const LogicalEdge& in, const LogicalEdge& out);
 
 struct LogicalNetwork {
   std::vector<int> terminal;  // by node: position in Terminals::nodes; -1: none

@@ -28,7 +28,7 @@ void give_out_rest(const LogicalNetwork& network, const std::vector<int>& in,
     std::vector<std::size_t> candidates;
     for (std::size_t p = 0; p < pairs.size(); ++p) {
       const bool loop =
-          network.edge(in[p / at(columns)]).from == network.edge(out[p % at(columns)]).to;
+          !may_pair(network.edge(in[p / at(columns)]), network.edge(out[p % at(columns)]));
       if (loop || row_left[p / at(columns)] == 0 || column_left[p % at(columns)] == 0) continue;
       if (share[p] > (stage == 0 ? 0.05 : 0) || stage == 2) candidates.push_back(p);
     }
@@ -49,6 +49,16 @@ void give_out_rest(const LogicalNetwork& network, const std::vector<int>& in,
 }
 
 }  // namespace
+
+bool may_pair(const LogicalEdge& in, const LogicalEdge& out) {
+  if (in.from == out.to) return false;
+  auto a = in.via.begin();
+  for (const int node : out.via) {
+    while (a != in.via.end() && *a < node) ++a;
+    if (a != in.via.end() && *a == node) return false;
+  }
+  return true;
+}
 
 std::vector<std::int64_t> round_shares(const LogicalNetwork& network, const std::vector<int>& in,
                                        const std::vector<int>& out,
