@@ -319,15 +319,17 @@ std::optional<TreePacking> pack_trees(const Topology& topology, const Terminals&
 
 std::optional<TimedPacking> pack_trees_in_least_time(const Topology& topology,
                                                      const TreeDemand& demand,
-                                                     const FluidTimes& fluid, int depth_percent,
+                                                     const FluidTimes& fluid,
+                                                     const Partners& partners, int depth_percent,
                                                      Rng& rng, const StopCondition& stop) {
   // Above the fluid optimum, in 1/10,000.
   constexpr std::array kSteps = {0,   5,   20,  50,   100,  150,  200,  300,
                                  400, 600, 800, 1200, 2000, 3000, 5000, 10000};
   for (const int step : kSteps) {
     if (stop.should_stop()) break;
-    std::optional<TreePacking> packing = pack_trees(
-        topology, terminals_within(topology, demand, fluid, step), depth_percent, rng, stop);
+    Terminals terminals = terminals_within(topology, demand, fluid, step);
+    terminals.partners = partners;
+    std::optional<TreePacking> packing = pack_trees(topology, terminals, depth_percent, rng, stop);
     if (!packing) continue;
     const Time over{
         static_cast<std::int64_t>(static_cast<Int128>(fluid.longest.ps) * step / 10000)};

@@ -63,7 +63,8 @@ struct TimedPacking {
 };
 std::optional<TimedPacking> pack_trees_in_least_time(const Topology& topology,
                                                      const TreeDemand& demand,
-                                                     const FluidTimes& fluid, int depth_percent,
+                                                     const FluidTimes& fluid,
+                                                     const Partners& partners, int depth_percent,
                                                      Rng& rng, const StopCondition& stop);
 
 }  // namespace stellwerk

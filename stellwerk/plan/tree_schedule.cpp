@@ -1,7 +1,6 @@
 #include "stellwerk/plan/tree_schedule.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <utility>
 
@@ -120,28 +119,25 @@ std::vector<Wait> TreeSchedule::gather(ChunkId chunk, const TreePacking& packing
   return into[root.index()];
 }
 
-ListSchedule::Result TreeSchedule::schedule(Time fluid, Time target,
+ListSchedule::Result TreeSchedule::schedule(std::span<const Order> orders, Time fluid, Time target,
                                             const StopCondition& stop) const {
   std::vector<Time> ready;
   for (const Send& send : sends_) ready.push_back(problem_.chunks[send.chunk].ready);
   const ListSchedule list(problem_.topology, sends_, waits_, std::move(ready));
   const std::vector<Time> tails = list.tails();
+  // Passes over many sends take long and find little.
+  constexpr std::size_t kMany = 100'000;
+  const int rounds = sends_.size() > kMany ? 2 : 8;
   ListSchedule::Result best;
   std::vector<std::int64_t> key(sends_.size());
-  // Keys are place * turn - tail / divisor.
-  struct Mode {
-    double place;
-    std::int64_t divisor;
-  };
-  constexpr std::array kModes = {Mode{0, 1}, Mode{1, 1000}, Mode{1, 1}};
-  for (const Mode& mode : kModes) {
+  for (const Order order : orders) {
     if (stop.should_stop()) break;
     for (std::size_t i = 0; i < key.size(); ++i) {
-      const double turn = mode.place * positions_[i] * static_cast<double>(fluid.ps);
-      key[i] = static_cast<std::int64_t>(std::llround(turn)) - tails[i].ps / mode.divisor;
+      const double turn = order == Order::way ? 0 : positions_[i] * static_cast<double>(fluid.ps);
+      const std::int64_t divisor = order == Order::turn ? 1000 : 1;
+      key[i] = static_cast<std::int64_t>(std::llround(turn)) - tails[i].ps / divisor;
     }
-    constexpr int kRounds = 8;
-    ListSchedule::Result result = list.improve(list.forwards(key), kRounds, target, stop);
+    ListSchedule::Result result = list.improve(list.forwards(key, stop), rounds, target, stop);
     if (result.finish < best.finish) best = std::move(result);
     if (best.finish <= target) break;
   }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "stellwerk/base/stop.hpp"
@@ -36,9 +37,13 @@ class TreeSchedule {
 
   std::size_t size() const { return sends_.size(); }
 
-  /// The best schedule over several first priorities (longest way to go; turn; both), each improved by
-  /// forward-backward passes. `fluid`: the length that the positions refer to. Stops at the target.
-  ListSchedule::Result schedule(Time fluid, Time target, const StopCondition& stop) const;
+  /// What comes first: who has the longest way to go, whose turn it is, or both.
+  enum class Order : std::uint8_t { way, turn, both };
+
+  /// The best schedule over the orders, each improved by forward-backward passes. `fluid`: the length
+  /// that the positions refer to. Stops at the target.
+  ListSchedule::Result schedule(std::span<const Order> orders, Time fluid, Time target,
+                                const StopCondition& stop) const;
   Schedule with_times(const ListSchedule::Result& result) const;
 
  private:

@@ -6,8 +6,9 @@
 //
 // Idea. k trees a root (plan/tree_packing.cpp), every chunk on one of them, several chunks a tree;
 // then list scheduling with shared rates and forward-backward passes (plan/tree_schedule.cpp).
-// Several k and two shapes of trees are tried: few trees cost less to pack and pipeline, many come
-// nearer to the optimum where speeds are mixed. Reductions by time reversal.
+// Several k, two shapes of trees and two ways of pairing links at switches are tried: few trees cost less
+// to pack and pipeline, many come nearer to the optimum where speeds are mixed. Reductions by
+// time reversal; AllReduce jointly (plan/joint_trees.cpp) where that promises more than two halves.
 //
 // Guarantee. None on the schedule, which usually is within a percent of the packing. Cost: about
 // n^2 max-flows for n nodes, 0.1 s at 64 and 10 s at 256 on rails. Tests: trees_test.cpp.
@@ -21,7 +22,7 @@
 
 #include "stellwerk/check/prune.hpp"
 #include "stellwerk/check/simulate.hpp"
-#include "stellwerk/plan/polish.hpp"
+#include "stellwerk/plan/joint_trees.hpp"
 #include "stellwerk/plan/reversal.hpp"
 #include "stellwerk/plan/tree_packing.hpp"
 #include "stellwerk/plan/tree_schedule.hpp"
@@ -67,6 +68,28 @@ Uniform uniform_demand(const Problem& problem) {
   return result;
 }
 
+/// Who may forward besides the terminals. Trees may lead all chunks through a node at once: only with
+/// unlimited buffers.
+IdVector<NodeId, char> passable_nodes(const Problem& problem) {
+  IdVector<NodeId, char> result(problem.topology.nodes().size(), 0);
+  for (const NodeId node : problem.topology.node_ids()) {
+    const bool passable = problem.topology.stores(node) && !problem.topology.node(node).buffer &&
+                          problem.may_forward(node, problem.chunks.front().job);
+    result[node] = passable ? 1 : 0;
+  }
+  return result;
+}
+
+TreeDemand tree_demand(const Problem& problem, const Uniform& uniform) {
+  TreeDemand demand;
+  demand.terminals = uniform.terminals;
+  demand.passable = passable_nodes(problem);
+  demand.bytes = uniform.largest;
+  for (const auto& chunks : uniform.chunks)
+    demand.copies.push_back(static_cast<std::int64_t>(chunks.size()));
+  return demand;
+}
+
 /// Plans one problem of copies.
 class Trees {
  public:
@@ -85,34 +108,27 @@ class Trees {
     }
     if (all * static_cast<std::int64_t>(uniform.terminals.size()) > kMostSends)
       return "more than " + std::to_string(kMostSends) + " sends";
-    TreeDemand demand;
-    demand.terminals = uniform.terminals;
-    demand.passable.assign(problem_.topology.nodes().size(), 0);
-    for (const NodeId node : problem_.topology.node_ids()) {
-      // Trees may lead all chunks through a node at once: only with unlimited buffers.
-      demand.passable[node] = problem_.topology.stores(node) &&
-                                      !problem_.topology.node(node).buffer &&
-                                      problem_.may_forward(node, problem_.chunks.front().job)
-                                  ? 1
-                                  : 0;
-    }
-    demand.bytes = uniform.largest;
-    for (const auto& chunks : uniform.chunks)
-      demand.copies.push_back(static_cast<std::int64_t>(chunks.size()));
+    const TreeDemand demand = tree_demand(problem_, uniform);
     const FluidTimes balanced = fluid_times(problem_.topology, demand);
     if (balanced.longest == Time::max())
       return "some node cannot be reached without nodes that have limited buffers";
     // Where latency counts more than bandwidth, planners that look at it do better.
     if (quick_ && balanced.longest.ps < target_.ps / 2) return "most of the time is latency";
     const FluidTimes loose = fluid_times(problem_.topology, demand, 80, false);
+    const auto& nodes = problem_.topology.nodes();
+    const bool switches = std::any_of(nodes.begin(), nodes.end(), [](const Node& node) {
+      return node.kind == NodeKind::switch_;
+    });
     for (const int depth : {30, 100}) {
       for (const std::int64_t trees : tree_counts(most)) {
-        for (const FluidTimes* fluid : {&loose, &balanced}) {
-          if (context_.stop.should_stop() || best_finish_ <= target_) break;
-          // Without switches both are the same.
-          if (fluid == &loose && loose.link == balanced.link) continue;
-          attempt(uniform, demand, *fluid, most / trees, depth);
-          if (quick_ && best_finish_ != Time::max()) return "";
+        // Without switches all four are the same.
+        for (const bool few : {true, false}) {
+          for (const FluidTimes* fluid : {&loose, &balanced}) {
+            if (context_.stop.should_stop() || best_finish_ <= target_) break;
+            if (!switches && (few || fluid == &loose)) continue;
+            attempt(uniform, demand, *fluid, most / trees, few, depth);
+            if (quick_ && best_finish_ != Time::max()) return "";
+          }
         }
       }
     }
@@ -140,12 +156,12 @@ class Trees {
 
   /// `pieces`: chunks that share a tree's copy.
   void attempt(const Uniform& uniform, TreeDemand demand, const FluidTimes& fluid,
-               std::int64_t pieces, int depth) {
+               std::int64_t pieces, bool few, int depth) {
     for (std::int64_t& copies : demand.copies) copies /= pieces;
     demand.bytes = pieces * demand.bytes;
     Rng rng(context_.rng.next());
-    const std::optional<TimedPacking> packed =
-        pack_trees_in_least_time(problem_.topology, demand, fluid, depth, rng, context_.stop);
+    const std::optional<TimedPacking> packed = pack_trees_in_least_time(
+        problem_.topology, demand, fluid, {few, false, rng.next()}, depth, rng, context_.stop);
     if (!packed) return;
     TreeSchedule schedule(problem_);
     for (std::size_t t = 0; t < uniform.terminals.size(); ++t) {
@@ -157,7 +173,10 @@ class Trees {
                         (static_cast<double>(j) + 0.5) / static_cast<double>(dealt.size()));
       }
     }
-    const ListSchedule::Result result = schedule.schedule(fluid.longest, target_, context_.stop);
+    using Order = TreeSchedule::Order;
+    constexpr std::array kOrders = {Order::way, Order::turn, Order::both};
+    const ListSchedule::Result result =
+        schedule.schedule(kOrders, fluid.longest, target_, context_.stop);
     if (result.finish >= best_finish_) return;
     best_finish_ = result.finish;
     best_ = schedule.with_times(result);
@@ -179,36 +198,133 @@ Time target_time(const PlanOptions& options, const PlannerContext& context) {
   return context.bound_chunked ? std::max(target, context.bound_chunked->value) : target;
 }
 
+/// The least time for which an AllReduce in two halves keeps the fullest links busy; max where trees
+/// cannot do the halves.
+Time fluid_halves(const ReductionSplit& split) {
+  Time sum{0};
+  for (const Problem* half : {&split.collect, &split.spread}) {
+    const Uniform uniform = uniform_demand(*half);
+    if (!uniform.objection.empty() || uniform.terminals.empty()) return Time::max();
+    const Time time = fluid_times(half->topology, tree_demand(*half, uniform)).longest;
+    if (time == Time::max()) return time;
+    sum += time;
+  }
+  return sum;
+}
+
+/// An AllReduce, or what is like it: all chunks summed from, and wanted by, the same nodes.
+std::optional<JointDemand> joint_demand(const Problem& problem, const StopCondition& stop) {
+  JointDemand demand;
+  Bytes total{0};
+  for (const ChunkId id : problem.chunk_ids()) {
+    const Chunk& chunk = problem.chunks[id];
+    std::vector<NodeId> contributors = chunk.contributors;
+    std::vector<NodeId> destinations = chunk.destinations;
+    std::sort(contributors.begin(), contributors.end());
+    std::sort(destinations.begin(), destinations.end());
+    if (demand.terminals.empty()) demand.terminals = contributors;
+    if (contributors != demand.terminals || destinations != demand.terminals ||
+        chunk.job != problem.chunks.front().job || contributors.size() < 2)
+      return std::nullopt;
+    demand.chunks.push_back(id);
+    total = total + chunk.bytes;
+  }
+  if (demand.terminals.size() > kMostTerminals ||
+      static_cast<std::int64_t>(demand.chunks.size() * demand.terminals.size()) > kMostSends / 2)
+    return std::nullopt;
+  demand.passable = passable_nodes(problem);
+  std::optional<JointRates> rates =
+      joint_rates(problem.topology, demand.terminals, demand.passable, total, stop);
+  if (!rates) return std::nullopt;
+  demand.rates = std::move(*rates);
+  return demand;
+}
+
+/// Plans one problem with reductions: jointly where that promises more than two halves, in halves
+/// where it does not.
+class ReductionTrees {
+ public:
+  ReductionTrees(const Problem& problem, Time target, const PlanOptions& options,
+                 PlannerContext& context)
+      : problem_(problem),
+        split_(split_reductions(problem)),
+        target_(target),
+        options_(options),
+        context_(context) {}
+
+  std::string run() {
+    const bool one = split_.spread.chunks.empty() || split_.collect.chunks.empty();
+    const Time halves = one ? Time{0} : fluid_halves(split_);
+    // Many GPUs with few chunks: rates cost much, and pipelining loses what they gain.
+    const std::size_t ranks = problem_.chunks.front().contributors.size();
+    const bool few = options_.quick && ranks > 32 && problem_.chunks.size() < 8 * ranks;
+    if (!one && !few) join(halves);
+    const bool found = best_finish_ < Time::max();
+    if (found && (options_.quick || best_finish_ <= std::max(target_, halves))) return "";
+    const std::string objection = plan_halves(one);
+    return best_finish_ < Time::max() ? "" : objection;
+  }
+
+  Schedule take() { return std::move(best_); }
+
+ private:
+  void join(Time halves) {
+    const std::optional<JointDemand> demand = joint_demand(problem_, context_.stop);
+    if (!demand) return;
+    context_.report("least length of trees into and out of roots", demand->rates.length);
+    if (demand->rates.length >= halves) return;
+    JointPlan plan = plan_joint_trees(problem_, *demand, target_, options_.quick, context_);
+    if (plan.finish == Time::max()) return;
+    best_ = std::move(plan.sends);
+    best_finish_ = plan.finish;
+  }
+
+  std::string plan_halves(bool one) {
+    const Time part_target = one ? target_ : Time{target_.ps / 2};
+    const StopCondition whole = context_.stop;
+    if (!one) context_.stop = whole.within(whole.seconds_left() / 2);
+    Trees collect(split_.collect, part_target, options_, context_);
+    std::string objection = collect.run();
+    context_.stop = whole;
+    if (!objection.empty()) return objection;
+    Trees spread(split_.spread, part_target, options_, context_);
+    objection = spread.run();
+    if (!objection.empty()) return objection;
+    Schedule sends =
+        join_and_polish(problem_, split_, collect.take(), spread.take(), context_.stop);
+    const Time finish = simulate(problem_, sends).transfer_time;
+    if (finish >= best_finish_) return "";
+    best_ = std::move(sends);
+    best_finish_ = finish;
+    return "";
+  }
+
+  const Problem& problem_;
+  ReductionSplit split_;
+  Time target_;
+  const PlanOptions& options_;
+  PlannerContext& context_;
+  Schedule best_;
+  Time best_finish_ = Time::max();
+};
+
 }  // namespace
 
 PlannerOutcome plan_trees(const Problem& problem, const PlanOptions& options,
                           PlannerContext& context) {
   PlannerOutcome outcome;
   const Time target = target_time(options, context);
-  const auto run = [&](const Problem& part, Time part_target, Schedule& sends) {
-    Trees trees(part, part_target, options, context);
+  if (has_reductions(problem)) {
+    ReductionTrees trees(problem, target, options, context);
     outcome.message = trees.run();
-    sends = trees.take();
-    return outcome.message.empty();
-  };
-  bool found = false;
-  if (!has_reductions(problem)) {
-    Schedule sends;
-    found = run(problem, target, sends);
-    if (found) outcome.sends = simulate(problem, prune(problem, sends)).sends;
+    outcome.sends = trees.take();
   } else {
-    const ReductionSplit split = split_reductions(problem);
-    const bool one = split.spread.chunks.empty() || split.collect.chunks.empty();
-    const Time part_target = one ? target : Time{target.ps / 2};
-    Schedule collect;
-    Schedule spread;
-    const StopCondition whole = context.stop;
-    if (!one) context.stop = whole.within(whole.seconds_left() / 2);
-    found = run(split.collect, part_target, collect);
-    context.stop = whole;
-    found = found && run(split.spread, part_target, spread);
-    if (found) outcome.sends = join_and_polish(problem, split, collect, spread, context.stop);
+    Trees trees(problem, target, options, context);
+    outcome.message = trees.run();
+    if (outcome.message.empty()) outcome.sends = prune(problem, trees.take());
   }
+  const bool found = outcome.message.empty();
+  if (found) outcome.sends = simulate(problem, outcome.sends).sends;
   outcome.termination.limit = context.stop.reached();
   if (found) {
     outcome.termination.reason = Termination::Reason::feasible;
