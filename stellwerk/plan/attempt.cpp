@@ -33,6 +33,19 @@ Time latest(const std::vector<Time>& times) {
   return *std::max_element(times.begin(), times.end());
 }
 
+/// How long the busiest link takes for all that is sent over it.
+Time busiest_link(const Topology& topology, const Schedule& sends) {
+  IdVector<LinkId, Bytes> load(topology.links().size());
+  for (const Send& send : sends) {
+    for (const LinkId id : send.links) load[id] += send.bytes;
+  }
+  Time most{0};
+  for (const LinkId id : topology.link_ids()) {
+    most = std::max(most, transmission_time(load[id], topology.link(id).bandwidth));
+  }
+  return most;
+}
+
 }  // namespace
 
 AttemptRunner::AttemptRunner(const PortfolioRequest& request, ProblemFamily& family,
@@ -163,6 +176,7 @@ Candidate AttemptRunner::plan_with(const Attempt& attempt, const Problem& proble
     outcome.sends = std::move(*rigid);
   }
   const bool baseline = attempt.planner->kind == PlannerKind::baseline;
+  if (baseline) result.least = busiest_link(posed.topology, outcome.sends);
   Timed timed = time(posed, std::move(outcome.sends), baseline);
   result.length = timed.length;
   if (single) {

@@ -29,6 +29,7 @@ struct Candidate {
   std::optional<Plan> plan;  ///< judged valid, and better than the incumbent
   int chunks = 1;            ///< of the attempt
   Time length;  ///< by which plans are compared; also of sends that were no better; 0: none
+  Time least;   ///< what the same ways take at least, whatever the chunks; of baselines
   Limit limit = Limit::none;          ///< that the planner met
   std::optional<EpochRecord> proven;  ///< what an epoch planner knows about these chunks
   std::vector<std::string> notes;     ///< why there is no plan

@@ -276,7 +276,7 @@ class Portfolio {
       Candidate candidate = runner_->run(attempt, best, stop);
       result.notes.insert(result.notes.end(), candidate.notes.begin(), candidate.notes.end());
       if (candidate.limit != Limit::none) result.limit = candidate.limit;
-      if (candidate.length == Time{0}) break;
+      if (candidate.length == Time{0} || candidate.least >= best.length) break;
       const Time length = candidate.length;
       // What cutting chunks in two brings halves, too: all that is still to come is about what the
       // last time brought.
