@@ -7,6 +7,8 @@
 #include <mutex>
 #include <thread>
 
+// NOLINTBEGIN(bugprone-casting-through-void): that is what MPI's names for its objects are made of
+
 #ifdef STELLWERK_HAVE_MPI
 #include <mpi.h>
 
@@ -184,3 +186,5 @@ void SharedQueue::close(const std::function<void()>& idle) {
 }
 
 }  // namespace stellwerk
+
+// NOLINTEND(bugprone-casting-through-void)
