@@ -282,7 +282,7 @@ class Portfolio {
       // last time brought.
       const Time to_come = last == Time::max() ? Time{0} : length - (last - length);
       misses = to_come >= best.length ? misses + 1 : 0;
-      if (to_come.ps > best.length.ps / kFar * (kFar + 1)) misses = kPatience;
+      if (to_come.ps / (kFar + 1) > best.length.ps / kFar) misses = kPatience;
       last = length;
       if (candidate.plan && length < best.length) {
         best.length = length;
