@@ -288,9 +288,9 @@ TEST(RandomSuite, AlwaysTheSameProblemsOfEveryCollective) {
 
 TEST(RandomSuite, ThePortfolioIsNotAboveTheBestBaseline) {
   Case common;
-  common.limit_s = 0.2;
-  common.gap = 1;  // whatever comes first
-  for (RandomRow& row : random_rows(common, 11, 2)) {
+  common.limit_s = 60;  // never met
+  common.gap = 1;       // whatever comes first
+  for (RandomRow& row : random_rows(common, 6, 5)) {
     ASSERT_TRUE(row.measured.what.rival);
     row.measured.result = measure(row.measured.what);
     const Measurement& m = row.measured.result;
