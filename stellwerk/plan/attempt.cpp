@@ -93,14 +93,16 @@ double AttemptRunner::cost(const Attempt& attempt) {
   constexpr double kSecondsPerDelivery = 1e-6 + kSecondsToJudge;
   const std::lock_guard lock(pace_mutex_);
   const auto known = pace_.find(attempt.planner->name);
-  const double pace = known == pace_.end() ? kSecondsPerDelivery : known->second;
+  const double pace = known == pace_.end() ? kSecondsPerDelivery : known->second.seconds;
   return pace * size(attempt);
 }
 
+/// That of the largest attempt: small ones are slow for what they do.
 void AttemptRunner::remember_pace(const Attempt& attempt, double seconds) {
   const std::lock_guard lock(pace_mutex_);
-  double& pace = pace_.try_emplace(attempt.planner->name, 0).first->second;
-  pace = std::max(pace, seconds / std::max(size(attempt), 1000.0));
+  Pace& pace = pace_[attempt.planner->name];
+  if (size(attempt) < pace.size) return;
+  pace = {size(attempt), seconds / size(attempt)};
 }
 
 Limit AttemptRunner::limit_ahead(const Attempt& attempt, const StopCondition& stop) {

@@ -77,6 +77,11 @@ class AttemptRunner {
     Time length;
   };
 
+  struct Pace {
+    double size = 1;     ///< deliveries of the attempt
+    double seconds = 0;  ///< it took for each of them
+  };
+
   bool compressed(const Attempt& attempt) const;
   double cost(const Attempt& attempt);
   void remember_pace(const Attempt& attempt, double seconds);
@@ -95,8 +100,8 @@ class AttemptRunner {
   std::shared_ptr<const Problem> coarse_;
   Bound bound_;
   std::mutex bounds_mutex_, pace_mutex_;
-  std::map<int, Bound> chunked_;             // by chunk count
-  std::map<std::string_view, double> pace_;  // seconds a delivery, by planner
+  std::map<int, Bound> chunked_;           // by chunk count
+  std::map<std::string_view, Pace> pace_;  // by planner
 };
 
 }  // namespace stellwerk
