@@ -6,6 +6,7 @@
 #include "stellwerk/plan/bruck.hpp"
 #include "stellwerk/plan/direct.hpp"
 #include "stellwerk/plan/double_binary_tree.hpp"
+#include "stellwerk/plan/flow_planner.hpp"
 #include "stellwerk/plan/greedy.hpp"
 #include "stellwerk/plan/hierarchical.hpp"
 #include "stellwerk/plan/lp_planner.hpp"
@@ -48,6 +49,8 @@ constexpr std::array kPlanners = {
                false, plan_rabenseifner},
     PlannerRow{"symmetric", "one rank of every orbit planned for all, on orbits of links",
                kConstruction, true, true, true, plan_symmetric},
+    PlannerRow{"flow", "routing and list scheduling, for demands without useful copies",
+               kConstruction, false, false, false, plan_flow},
     PlannerRow{"greedy", "idle links choose the rarest wanted chunk, for copies at any size",
                kConstruction, true, true, false, plan_greedy},
     PlannerRow{"trees", "throughput-optimal packing of trees, pipelined", kConstruction, true, true,

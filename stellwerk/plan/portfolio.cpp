@@ -265,7 +265,7 @@ class Portfolio {
     Time last = Time::max();
     int misses = 0;
     for (const int count : counts) {
-      const Attempt attempt{&planner, count, 0.25, true};
+      const Attempt attempt{&planner, count, 0.5, true};
       if (!all && result.plan && runner_->within_target(best.length)) break;
       const Limit limit = runner_->limit_ahead(attempt, stop);
       if (limit != Limit::none) {

@@ -43,11 +43,17 @@ Plan complete(const Problem& problem, const PlannerRow& row, PlannerOutcome outc
   return plan;
 }
 
+bool has_caps(const Topology& topology) {
+  return std::any_of(topology.nodes().begin(), topology.nodes().end(),
+                     [](const Node& node) { return node.injection || node.ejection; });
+}
+
 /// What a row says that it cannot do.
 bool may_decline(const PlannerRow& row, const Problem& problem) {
   const bool copies = std::any_of(problem.chunks.begin(), problem.chunks.end(),
                                   [](const Chunk& chunk) { return chunk.destinations.size() > 1; });
   return row.kind == PlannerKind::baseline || row.compressed || row.name == "trees" ||
+         (row.name == "flow" && has_caps(problem.topology)) ||
          (!row.reductions && has_reductions(problem)) || (!row.copies && copies) ||
          has_buffer_limits(problem.topology);
 }
