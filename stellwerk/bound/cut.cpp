@@ -15,6 +15,7 @@
 #include <iterator>
 #include <limits>
 
+#include "stellwerk/bound/entries.hpp"
 #include "stellwerk/bound/least.hpp"
 
 namespace stellwerk::bound {
@@ -30,26 +31,6 @@ std::vector<std::int64_t> distance_to(const std::vector<NodeId>& targets, const 
   std::vector<graph::Start> starts;
   for (const NodeId node : targets) starts.push_back({node.value});
   return graph::distances(network.digraph(), network.latencies(), starts, true);
-}
-
-/// An entry link with the time that data needs from its tail to a target.
-struct Entry {
-  NodeId tail;
-  std::int64_t bandwidth;
-  std::int64_t after;
-};
-
-std::vector<Entry> entries_towards(const std::vector<LinkId>& links,
-                                   const std::vector<std::int64_t>& to_target,
-                                   const Network& network) {
-  std::vector<Entry> result;
-  for (const LinkId id : links) {
-    const Link& link = network.topology().link(id);
-    const std::int64_t rest = to_target[link.to.index()];
-    if (rest >= kUnreachable) continue;
-    result.push_back({link.from, link.bandwidth.bytes_per_second, link.latency.ps + rest});
-  }
-  return result;
 }
 
 std::int64_t total_bytes(const BlockList& blocks, const Demand& demand) {

@@ -12,6 +12,7 @@
 #include <functional>
 #include <map>
 
+#include "stellwerk/bound/entries.hpp"
 #include "stellwerk/bound/least.hpp"
 #include "stellwerk/bound/representatives.hpp"
 
@@ -37,26 +38,6 @@ std::vector<std::int64_t> distance_to(const std::vector<NodeId>& targets, const 
   std::vector<graph::Start> starts;
   for (const NodeId node : targets) starts.push_back({node.value});
   return spread(network, starts, true);
-}
-
-/// An entry link with the time that data needs from its tail to the nearest target.
-struct Entry {
-  NodeId tail;
-  std::int64_t bandwidth;
-  std::int64_t after;
-};
-
-std::vector<Entry> entries_towards(const std::vector<LinkId>& links,
-                                   const std::vector<std::int64_t>& to_target,
-                                   const Network& network) {
-  std::vector<Entry> result;
-  for (const LinkId id : links) {
-    const Link& link = network.topology().link(id);
-    const std::int64_t rest = to_target[link.to.index()];
-    if (rest >= kUnreachable) continue;
-    result.push_back({link.from, link.bandwidth.bytes_per_second, link.latency.ps + rest});
-  }
-  return result;
 }
 
 std::optional<Time> plain_value(const std::vector<Entry>& entries, const Tally& tally) {

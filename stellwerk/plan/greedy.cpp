@@ -161,14 +161,6 @@ class Greedy {
   Schedule best_;
 };
 
-/// From here on more effort is not asked for.
-Time target_time(const PlanOptions& options, const PlannerContext& context) {
-  if (!context.bound) return Time{0};
-  const double allowed = static_cast<double>(context.bound->value.ps) * (1 + options.gap / 2);
-  const Time target{static_cast<std::int64_t>(allowed)};
-  return context.bound_chunked ? std::max(target, context.bound_chunked->value) : target;
-}
-
 }  // namespace
 
 PlannerOutcome plan_greedy(const Problem& problem, const PlanOptions& options,

@@ -57,6 +57,10 @@ struct PlannerContext {
   }
 };
 
+/// From here on more effort is not asked for: half the gap target (so that nobody is stopped just
+/// short of a better plan), or the bound for these chunks. Zero where no bound is known.
+Time target_time(const PlanOptions& options, const PlannerContext& context);
+
 struct PlannerOutcome {
   Schedule sends;  ///< re-timed; empty without a plan
   Termination termination;

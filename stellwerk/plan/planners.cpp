@@ -1,4 +1,5 @@
 // The table of planners. Adding one = one file pair in this folder + one row here + its section in docs/planners.md.
+#include <algorithm>
 #include <array>
 
 #include "stellwerk/base/error.hpp"
@@ -79,6 +80,13 @@ std::string_view to_string(PlannerKind kind) {
       return "exact";
   }
   return "?";
+}
+
+Time target_time(const PlanOptions& options, const PlannerContext& context) {
+  if (!context.bound) return Time{0};
+  const double allowed = static_cast<double>(context.bound->value.ps) * (1 + options.gap / 2);
+  const Time target{static_cast<std::int64_t>(allowed)};
+  return context.bound_chunked ? std::max(target, context.bound_chunked->value) : target;
 }
 
 std::span<const PlannerRow> planners() { return kPlanners; }

@@ -42,6 +42,7 @@ constexpr std::int64_t kMostDeliveriesInFull = 20'000'000;
 /// What it takes to state a chunk, and to bound it.
 constexpr double kSecondsPerChunk = 1e-6;
 constexpr double kBytesPerChunk = 400;
+
 class Portfolio {
  public:
   Portfolio(PortfolioRequest request, const StopCondition& stop, Progress* progress,
@@ -285,8 +286,7 @@ class Portfolio {
       if (to_come.ps / (kFar + 1) > best.length.ps / kFar) misses = kPatience;
       last = length;
       if (candidate.plan && length < best.length) {
-        best.length = length;
-        best.chunks = count;
+        best = {nullptr, length, count};
         candidate.notes = std::move(result.notes);
         candidate.limit = result.limit;
         result = std::move(candidate);
@@ -312,8 +312,7 @@ class Portfolio {
   /// On the best count so far and on the smallest that can reach the target: few chunks make small
   /// models.
   void exact_planners(const std::vector<int>& counts) {
-    constexpr double kMostForExact =
-        10'000;  // beyond that models are not even written down in time
+    constexpr double kMostForExact = 5'000;  // the solver is slow to stop on larger models
     std::vector<int> tried;
     const auto reaching = std::find_if(counts.begin(), counts.end(),
                                        [&](int count) { return can_reach_target(count); });

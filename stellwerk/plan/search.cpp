@@ -229,16 +229,6 @@ class Search {
   Schedule best_;
 };
 
-/// The time at which the search may stop: the gap target above the bound for these chunks.
-Time target_time(const PlanOptions& options, const PlannerContext& context) {
-  if (!context.bound) return Time{0};
-  // Half the gap, so that a search which gets there is not stopped just short of a better plan.
-  const double allowed = static_cast<double>(context.bound->value.ps) * (1 + options.gap / 2);
-  Time target{static_cast<std::int64_t>(allowed)};
-  if (context.bound_chunked) target = std::max(target, context.bound_chunked->value);
-  return target;
-}
-
 }  // namespace
 
 PlannerOutcome plan_search(const Problem& problem, const PlanOptions& options,

@@ -191,13 +191,6 @@ class Trees {
   Schedule best_;
 };
 
-Time target_time(const PlanOptions& options, const PlannerContext& context) {
-  if (!context.bound) return Time{0};
-  const double allowed = static_cast<double>(context.bound->value.ps) * (1 + options.gap / 2);
-  const Time target{static_cast<std::int64_t>(allowed)};
-  return context.bound_chunked ? std::max(target, context.bound_chunked->value) : target;
-}
-
 /// The least time for which an AllReduce in two halves keeps the fullest links busy; max where trees
 /// cannot do the halves.
 Time fluid_halves(const ReductionSplit& split) {
