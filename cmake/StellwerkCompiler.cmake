@@ -34,3 +34,16 @@ check_linker_flag(CXX -fuse-ld=mold STELLWERK_HAVE_MOLD)
 if(STELLWERK_HAVE_MOLD)
   add_link_options(-fuse-ld=mold)
 endif()
+
+# A whole build from nothing takes a third less with it; a build of what changed is better served by
+# ccache, which shares no object that was compiled this way.
+option(STELLWERK_PRECOMPILE "Precompile the standard headers that most files include" OFF)
+
+# stellwerk_precompile(TARGET HEADER...): for TARGET, the standard headers and HEADER.
+function(stellwerk_precompile target)
+  if(STELLWERK_PRECOMPILE)
+    target_precompile_headers(${target} PRIVATE
+      <algorithm> <array> <cmath> <cstdint> <functional> <limits> <map> <memory> <numeric>
+      <optional> <queue> <set> <span> <string> <string_view> <tuple> <utility> <vector> ${ARGN})
+  endif()
+endfunction()

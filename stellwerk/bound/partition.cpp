@@ -232,11 +232,23 @@ std::optional<Time> partition_value(const Certificate& certificate, const Networ
     ready = std::min(ready, block.chunk->ready);
   }
   if (amount == 0) return std::nullopt;
+  // What crosses a link comes from a node that keeps what it has, and has to reach another one.
+  std::vector<std::int64_t> approach(network.nodes()), rest(network.nodes());
+  if (gossip) {
+    std::vector<graph::Start> keepers;
+    for (const NodeId node : network.topology().node_ids()) {
+      if (needs_a_part(network.topology().node(node))) keepers.push_back({node.value, 0});
+    }
+    approach = graph::distances(network.digraph(), network.latencies(), keepers);
+    rest = graph::distances(network.digraph(), network.latencies(), keepers, true);
+  }
   std::vector<Gate> gates;
   for (const Link& link : network.topology().links()) {
     const int entered = part_of[link.to.index()];
     if (entered == kNone || entered == part_of[link.from.index()]) continue;
-    gates.push_back({link.bandwidth.bytes_per_second, gossip ? link.latency.ps : 0});
+    const std::int64_t opens =
+        gossip ? approach[link.from.index()] + link.latency.ps + rest[link.to.index()] : 0;
+    if (opens < graph::kUnreachable) gates.push_back({link.bandwidth.bytes_per_second, opens});
   }
   std::optional<Time> value = least(std::move(gates), amount);
   if (value) *value += ready;

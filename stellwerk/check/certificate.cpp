@@ -743,12 +743,26 @@ class Checker {
       count_crossings_of_images(part_of, count);
     }
     if (total == 0) refuse("the certificate proves nothing: nothing must cross between its parts");
+    // A crossing on its way from one node that stores or merges to the next.
+    Distances approach(nodes(), 0), rest(nodes(), 0);
+    if (gossip) {
+      for (std::size_t v = 0; v < nodes(); ++v) {
+        const Node& node = topology_.node(NodeId(v));
+        if (node.kind == NodeKind::switch_ && !node.reduce) approach[v] = rest[v] = kInfinite;
+      }
+      spread_latency(approach, false);
+      spread_latency(rest, true);
+    }
     std::vector<Gate> gates;
     for (const Link& link : topology_.links()) {
       const std::size_t entered = part_of[link.to.index()];
-      if (entered != kNone && part_of[link.from.index()] != entered) {
-        gates.push_back({link.bandwidth.bytes_per_second, gossip ? link.latency.ps : 0});
-      }
+      if (entered == kNone || part_of[link.from.index()] == entered) continue;
+      const std::int64_t before = approach[link.from.index()], after = rest[link.to.index()];
+      const bool used = before != kInfinite && after != kInfinite;
+      gates.push_back({link.bandwidth.bytes_per_second,
+                       !gossip ? 0
+                       : used  ? within_horizon(Int128{before} + link.latency.ps + after)
+                               : kInfinite});
     }
     return within_horizon(Int128{least(std::move(gates), total)} + ready);
   }

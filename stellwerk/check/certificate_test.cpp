@@ -521,10 +521,10 @@ World star() {
 
 TEST(GossipCertificate, SwitchesThatDoNotReduceMayBeInNoPart) {
   const Problem problem = star().problem(Collective::allreduce, 3000);
-  // 2 * 2 * 3000 B over the three links down, and their latency.
-  EXPECT_EQ(proven_by(gossip({{0}, {1}, {2}}), problem).ps, 4010 * kNs);
+  // 2 * 2 * 3000 B over the three links down, and two latencies.
+  EXPECT_EQ(proven_by(gossip({{0}, {1}, {2}}), problem).ps, 4020 * kNs);
   // With a and S together: four links, two of them up to S.
-  EXPECT_EQ(proven_by(gossip({{0, 3}, {1}, {2}}), problem).ps, 3010 * kNs);
+  EXPECT_EQ(proven_by(gossip({{0, 3}, {1}, {2}}), problem).ps, 3020 * kNs);
   EXPECT_EQ(proven_by(partition({{0, 3}, {1}, {2}}), problem).ps, 3 * kUs);
   expect_refused(partition({{0}, {1}, {2}}), problem, "no part of the certificate contains S");
 }
