@@ -1,5 +1,6 @@
 // stellwerk topo: shows, lists and converts topologies.
 #include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <map>
@@ -9,15 +10,17 @@
 
 #include "stellwerk/io/catalogue.hpp"
 #include "stellwerk/io/load.hpp"
+#include "stellwerk/io/machine_topology.hpp"
 #include "stellwerk/io/topology_file.hpp"
 #include "tool/commands.hpp"
+#include "tool/problem_options.hpp"
 #include "tool/table.hpp"
 
 namespace stellwerk::tool {
 namespace {
 
 std::string plural(std::size_t count, const std::string& word) {
-  const std::string ending = count == 1 ? "" : word == "switch" ? "es" : "s";
+  const std::string ending = count == 1 ? "" : word.ends_with("switch") ? "es" : "s";
   return fmt::format("{} {}{}", count, word, ending);
 }
 
@@ -105,7 +108,59 @@ std::string links_table(const Topology& topology) {
   return table.text();
 }
 
-int show(const std::string& name) {
+/// A machine as a file describes it, with what is unknown.
+int show_machine(const Machine& machine) {
+  std::string devices;
+  for (const Device::Kind kind : {Device::Kind::gpu, Device::Kind::gpu_switch, Device::Kind::nic,
+                                  Device::Kind::bridge, Device::Kind::socket}) {
+    if (const std::size_t count = machine.count(kind); count > 0)
+      devices += (devices.empty() ? "" : ", ") + plural(count, to_string(kind));
+  }
+  std::set<std::string> models;
+  for (const std::size_t gpu : machine.all(Device::Kind::gpu)) {
+    const std::string& model = machine.devices[gpu].model;
+    models.insert(model.empty() ? "unknown" : model);
+  }
+  Table table;
+  table.add({"machine", machine.name});
+  table.add({"format", machine.format});
+  table.add({"devices", devices});
+  table.add({"GPU model", fmt::format("{}", fmt::join(models, ", "))});
+  for (const std::string& note : machine.notes) table.add({"note", note});
+  struct Class {
+    std::size_t count = 0;
+    std::string example;
+  };
+  std::map<std::tuple<std::string, std::string, std::string>, Class> classes;
+  for (const Wire& wire : machine.wires) {
+    const Device &a = machine.devices[wire.a], &b = machine.devices[wire.b];
+    const std::string kind =
+        fmt::format("{}, {} to {}", to_string(wire.kind), to_string(a.kind), to_string(b.kind));
+    Class& entry = classes[{kind, wire.bandwidth ? to_string(*wire.bandwidth) : "unknown",
+                            wire.source.empty() ? "not in the file" : wire.source}];
+    if (entry.count++ == 0) entry.example = a.name + " - " + b.name;
+  }
+  Table wires;
+  wires.add({"cables", "class", "bandwidth each way", "first", "source"});
+  for (const auto& [key, entry] : classes) {
+    const auto& [kind, bandwidth, source] = key;
+    wires.add({fmt::format("{}", entry.count), kind, bandwidth, entry.example, source});
+  }
+  Table nics;
+  nics.add({"NIC", "speed each way"});
+  for (const std::size_t nic : machine.all(Device::Kind::nic)) {
+    const Device& device = machine.devices[nic];
+    nics.add({device.name, device.speed ? to_string(*device.speed) : "unknown"});
+  }
+  fmt::print("{}\n{}", table.text(), wires.text());
+  if (machine.count(Device::Kind::nic) > 0) fmt::print("\n{}", nics.text());
+  if (!unknown_wires(machine).empty())
+    fmt::print("\nTo plan for this machine, name its GPU, for example --gpu h100.\n");
+  return 0;
+}
+
+int show(const std::string& name, const MachineHints& hints) {
+  if (const auto machine = load_machine(name, hints)) return show_machine(*machine);
   const Topology topology = load_topology(name);
   Table table;
   table.add({"topology", topology.name()});
@@ -124,9 +179,11 @@ int show(const std::string& name) {
 
 RunCommand declare_topo_show(Arguments& arguments) {
   const auto name = std::make_shared<std::string>();
+  const auto hints = std::make_shared<MachineHints>();
   arguments.operand({"TOPOLOGY", "", "a built-in topology or a file", "stellwerk topo show ndv2:2"},
                     *name);
-  return [name] { return show(*name); };
+  declare(arguments, *hints);
+  return [name, hints] { return show(*name, *hints); };
 }
 
 RunCommand declare_topo_list(Arguments& /*arguments*/) {
@@ -145,12 +202,14 @@ RunCommand declare_topo_convert(Arguments& arguments) {
   const auto output = std::make_shared<std::optional<std::string>>();
   arguments.operand(
       {"TOPOLOGY", "", "a built-in topology or a file", "stellwerk topo convert ndv2:2"}, *name);
+  const auto hints = std::make_shared<MachineHints>();
+  declare(arguments, *hints);
   arguments.value(
       {"-o,--output", "FILE", "write to a file (.zst: compressed) instead of standard output",
        "-o ndv2-2.json"},
       *output);
-  return [name, output] {
-    const Topology topology = load_topology(*name);
+  return [name, output, hints] {
+    const Topology topology = load_topology(*name, *hints);
     if (*output) {
       write_topology(topology, **output);
     } else {

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "stellwerk/base/error.hpp"
+#include "stellwerk/io/formats.hpp"
 #include "stellwerk/io/jobs_file.hpp"
 #include "stellwerk/io/load.hpp"
 #include "stellwerk/io/text.hpp"
@@ -102,10 +103,26 @@ std::vector<NodeId> parse_ranks(const Topology& topology, std::string_view text)
   return ranks;
 }
 
+void declare(Arguments& arguments, MachineHints& hints) {
+  arguments.value({"--gpu", "MODEL",
+                   "the model of the GPUs, where the file of a machine does not say it (h100, ...)",
+                   "--gpu h100"},
+                  hints.gpu);
+  std::string names;
+  for (const FormatRow& row : formats()) {
+    if (row.read) names += (names.empty() ? "" : ", ") + std::string(row.name);
+  }
+  arguments.value(
+      {"--format", "NAME", "what the file of a machine is, where it is not recognised: " + names,
+       "--format nvidia-smi"},
+      hints.format);
+}
+
 void declare(Arguments& arguments, ProblemOptions& options) {
   arguments.value({"-t,--topology", "T", "a built-in topology (see 'topo list') or a file",
                    "--topology ndv2:2"},
                   options.topology);
+  declare(arguments, options.machine);
   std::string names;
   for (const CollectiveRow& row : collectives())
     names += (names.empty() ? "" : ", ") + std::string(row.name);
@@ -151,7 +168,7 @@ StatedProblem state_problem(const ProblemOptions& options) {
   }
   StatedProblem problem;
   if (options.relays) problem.relays = parse_relays(*options.relays);
-  problem.topology = load_topology(*options.topology);
+  problem.topology = load_topology(*options.topology, options.machine);
   if (options.jobs) {
     problem.jobs = read_jobs(*options.jobs, problem.topology);
   } else {

@@ -7,13 +7,18 @@
 #include <vector>
 
 #include "stellwerk/core/problem.hpp"
+#include "stellwerk/io/load.hpp"
 #include "tool/arguments.hpp"
 
 namespace stellwerk::tool {
 
 struct ProblemOptions {
   std::optional<std::string> topology, collective, size, ranks, root, jobs, relays, chunks;
+  MachineHints machine;
 };
+
+/// Options for files that describe a machine: --gpu and --format.
+void declare(Arguments& arguments, MachineHints& hints);
 
 void declare(Arguments& arguments, ProblemOptions& options);
 

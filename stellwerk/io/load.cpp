@@ -4,21 +4,44 @@
 
 #include "stellwerk/base/error.hpp"
 #include "stellwerk/io/catalogue.hpp"
+#include "stellwerk/io/file.hpp"
+#include "stellwerk/io/formats.hpp"
+#include "stellwerk/io/machine_topology.hpp"
 #include "stellwerk/io/text.hpp"
 #include "stellwerk/io/topology_file.hpp"
 
 namespace stellwerk {
+namespace {
 
-Topology load_topology(const std::string& spec) {
+bool is_file(const std::string& spec) {
   std::error_code ignored;
-  const bool exists = std::filesystem::exists(spec, ignored);
-  const bool folder = std::filesystem::is_directory(spec, ignored);
-  if (exists && !(folder && is_catalogue_name(spec))) {
-    if (folder) {
-      throw Error(ErrorCode::unreadable_input,
-                  one_line(spec) + ": is a folder: name a topology file");
-    }
-    return read_topology(spec);
+  if (!std::filesystem::exists(spec, ignored)) return false;
+  if (!std::filesystem::is_directory(spec, ignored)) return true;
+  if (is_catalogue_name(spec)) return false;
+  throw Error(ErrorCode::unreadable_input, one_line(spec) + ": is a folder: name a topology file");
+}
+
+/// Our own files are JSON; none of the others that are read is.
+bool is_own(std::string_view text) {
+  const std::size_t start = text.find_first_not_of(" \t\r\n");
+  return start == std::string_view::npos || text[start] == '{' || text[start] == '[';
+}
+
+Machine machine_of(const std::string& text, const std::string& spec, const MachineHints& hints) {
+  if (static_cast<std::int64_t>(text.size()) > kMaxForeignBytes) {
+    throw Error(ErrorCode::unreadable_input,
+                one_line(spec) + ": too large for the description of a machine (more than 64 MiB)");
+  }
+  return filled(read_machine(text, spec, hints.format), hints.gpu);
+}
+
+}  // namespace
+
+Topology load_topology(const std::string& spec, const MachineHints& hints) {
+  if (is_file(spec)) {
+    const std::string text = read_file(spec);
+    if (!hints.format && is_own(text)) return parse_topology(text, spec);
+    return machine_topology(machine_of(text, spec, hints), spec);
   }
   if (is_catalogue_name(spec)) return catalogue_topology(spec);
   std::string names;
@@ -28,6 +51,13 @@ Topology load_topology(const std::string& spec) {
   throw Error(
       ErrorCode::unreadable_input,
       in_quotes(spec) + " is neither a file nor a topology of the catalogue (" + names + ")");
+}
+
+std::optional<Machine> load_machine(const std::string& spec, const MachineHints& hints) {
+  if (!is_file(spec)) return std::nullopt;
+  const std::string text = read_file(spec);
+  if (!hints.format && is_own(text)) return std::nullopt;
+  return machine_of(text, spec, hints);
 }
 
 }  // namespace stellwerk

@@ -1,0 +1,38 @@
+// Which kind of file a text is: the table that the command line, the documents and the tests read.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "stellwerk/io/machine.hpp"
+
+namespace stellwerk {
+
+/// A kind of file that is not Stellwerk's own.
+struct FormatRow {
+  std::string_view name;     ///< for --format
+  std::string_view summary;  ///< what it is and where it comes from
+  bool (*looks_like)(std::string_view text);
+  Machine (*read)(std::string_view text, const std::string& file);  ///< nullptr: only recognised
+};
+
+/// In the order in which they are tried.
+std::span<const FormatRow> formats();
+
+/// The row of this name; Error(usage) with the names there are if there is none.
+const FormatRow& find_format(std::string_view name);
+
+/// The first row that the text looks like; nullptr if there is none.
+const FormatRow* recognise(std::string_view text);
+
+/// Foreign files that are larger are refused: 64 MiB.
+inline constexpr std::int64_t kMaxForeignBytes = std::int64_t{64} << 20;
+
+/// Reads a machine. `format` names the kind; without it the text decides. Throws Error(unreadable_input) that begins with
+/// `file`, also for kinds that are recognised but not read.
+Machine read_machine(std::string_view text, const std::string& file,
+                     const std::optional<std::string>& format);
+
+}  // namespace stellwerk
