@@ -28,6 +28,7 @@ RunCommand declare_simulate(Arguments& arguments);
 RunCommand declare_topo_show(Arguments& arguments);
 RunCommand declare_topo_list(Arguments& arguments);
 RunCommand declare_topo_convert(Arguments& arguments);
+RunCommand declare_topo_compose(Arguments& arguments);
 RunCommand declare_planners(Arguments& arguments);
 RunCommand declare_compare(Arguments& arguments);
 RunCommand declare_bench_published(Arguments& arguments);

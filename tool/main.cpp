@@ -45,6 +45,10 @@ constexpr std::array kCommands = {
     Command{"topo list", "list the built-in topologies", "", "", declare_topo_list},
     Command{"topo convert", "write a topology in our own format", "[options]", "",
             declare_topo_convert},
+    Command{
+        "topo compose", "join copies of a machine by a network", "--fabric F [options]",
+        "Hosts and NICs are plugged in where the fabric's file says; machines of one kind only.\n",
+        declare_topo_compose},
     Command{"compare", "planners and baselines side by side, over sizes",
             "--topology T --collective C --sizes SIZES [options]",
             "Every plan is made in a process of its own, verified, and timed by the same "

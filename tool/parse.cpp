@@ -110,4 +110,14 @@ Time parse_time_option(const std::string& option, const std::string& text) {
   }
 }
 
+Bandwidth parse_bandwidth_option(const std::string& option, const std::string& text) {
+  try {
+    const Bandwidth rate = parse_bandwidth(text);
+    if (rate.bytes_per_second > 0) return rate;
+  } catch (const Error& error) {
+    throw Error(error.code(), option + ": " + error.what());
+  }
+  throw Error(ErrorCode::usage, option + ": '" + text + "' must be positive");
+}
+
 }  // namespace stellwerk::tool

@@ -31,5 +31,6 @@ Bytes parse_size_option(const std::string& option, const std::string& text);
 /// upper end. In order, each once.
 std::vector<Bytes> parse_sizes(const std::string& option, const std::string& text);
 Time parse_time_option(const std::string& option, const std::string& text);
+Bandwidth parse_bandwidth_option(const std::string& option, const std::string& text);
 
 }  // namespace stellwerk::tool

@@ -19,26 +19,39 @@ bool has(std::string_view text, std::string_view what) {
 
 constexpr std::array kFormats = {
     FormatRow{"nccl-topology", "NCCL or RCCL topology XML (NCCL_TOPO_DUMP_FILE, NCCL_TOPO_FILE)",
-              looks_like_nccl_topology, read_nccl_topology},
+              looks_like_nccl_topology, read_nccl_topology, nullptr},
     FormatRow{"nvidia-smi", "the text of nvidia-smi topo -m", looks_like_smi_matrix,
-              read_smi_matrix},
+              read_smi_matrix, nullptr},
     FormatRow{"rocm-smi", "the text of rocm-smi --showtopo or amd-smi topology",
-              looks_like_rocm_topology, read_rocm_topology},
-    FormatRow{"ibnetdiscover", "the text of ibnetdiscover",
-              [](std::string_view text) {
-                return has(text, "\nSwitch\t") ||
-                       (has(text, "vendid=") && has(text, "switchguid="));
-              },
-              nullptr},
-    FormatRow{
-        "slurm", "Slurm topology.conf",
-        [](std::string_view text) { return has(text, "SwitchName=") || has(text, "BlockName="); },
-        nullptr},
+              looks_like_rocm_topology, read_rocm_topology, nullptr},
+    FormatRow{"ibnetdiscover", "the text of ibnetdiscover", looks_like_ibnetdiscover, nullptr,
+              read_ibnetdiscover},
+    FormatRow{"slurm", "Slurm topology.conf", looks_like_slurm_topology, nullptr,
+              read_slurm_topology},
     FormatRow{"msccl-xml", "an MSCCL algorithm in XML",
-              [](std::string_view text) { return has(text.substr(0, 4096), "<algo"); }, nullptr},
+              [](std::string_view text) { return has(text.substr(0, 4096), "<algo"); }, nullptr,
+              nullptr},
     FormatRow{"nccl-graph", "NCCL graph XML (NCCL_GRAPH_FILE)",
-              [](std::string_view text) { return has(text.substr(0, 4096), "<graphs"); }, nullptr},
+              [](std::string_view text) { return has(text.substr(0, 4096), "<graphs"); }, nullptr,
+              nullptr},
 };
+
+/// The row that `format` names or the text looks like; refuses a text that no row of `wanted` reads.
+template <class Wanted>
+const FormatRow& row_for(std::string_view text, const std::string& file,
+                         const std::optional<std::string>& format, const Wanted& wanted,
+                         const char* what) {
+  const FormatRow* row = format ? &find_format(*format) : recognise(text);
+  if (row && wanted(*row)) return *row;
+  std::string list;
+  for (const FormatRow& known : kFormats) {
+    if (wanted(known)) list += (list.empty() ? "" : ", ") + std::string(known.summary);
+  }
+  throw Error(ErrorCode::unreadable_input,
+              one_line(file) + ": " +
+                  (row ? "recognised as " + std::string(row->summary) : "not recognised") +
+                  ", but " + what + " is wanted: " + list);
+}
 
 }  // namespace
 
@@ -65,23 +78,22 @@ const FormatRow* recognise(std::string_view text) {
 
 Machine read_machine(std::string_view text, const std::string& file,
                      const std::optional<std::string>& format) {
-  const FormatRow* row = format ? &find_format(*format) : recognise(text);
-  if (!row) {
-    std::string list;
-    for (const FormatRow& known : kFormats) {
-      if (known.read) list += (list.empty() ? "" : ", ") + std::string(known.summary);
-    }
-    throw Error(ErrorCode::unreadable_input,
-                one_line(file) + ": neither a stellwerk.topology/1 file nor any of: " + list);
-  }
-  if (!row->read) {
-    throw Error(ErrorCode::unreadable_input,
-                one_line(file) + ": recognised as " + std::string(row->summary) +
-                    ", which does not describe a machine that can be planned for");
-  }
-  Machine machine = row->read(text, file);
+  const FormatRow& row = row_for(
+      text, file, format, [](const FormatRow& r) { return r.read_machine != nullptr; },
+      "a topology of our own (stellwerk.topology/1) or a machine");
+  Machine machine = row.read_machine(text, file);
   machine.name = std::filesystem::path(file).stem().string();
   return machine;
+}
+
+Fabric read_fabric(std::string_view text, const std::string& file,
+                   const std::optional<std::string>& format) {
+  const FormatRow& row = row_for(
+      text, file, format, [](const FormatRow& r) { return r.read_fabric != nullptr; },
+      "a network between machines");
+  Fabric fabric = row.read_fabric(text, file);
+  fabric.name = std::filesystem::path(file).filename().string();
+  return fabric;
 }
 
 }  // namespace stellwerk

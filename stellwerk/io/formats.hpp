@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "stellwerk/io/fabric.hpp"
 #include "stellwerk/io/machine.hpp"
 
 namespace stellwerk {
@@ -15,7 +16,8 @@ struct FormatRow {
   std::string_view name;     ///< for --format
   std::string_view summary;  ///< what it is and where it comes from
   bool (*looks_like)(std::string_view text);
-  Machine (*read)(std::string_view text, const std::string& file);  ///< nullptr: only recognised
+  Machine (*read_machine)(std::string_view text, const std::string& file);  ///< or nullptr
+  Fabric (*read_fabric)(std::string_view text, const std::string& file);    ///< or nullptr
 };
 
 /// In the order in which they are tried.
@@ -34,5 +36,8 @@ inline constexpr std::int64_t kMaxForeignBytes = std::int64_t{64} << 20;
 /// `file`, also for kinds that are recognised but not read.
 Machine read_machine(std::string_view text, const std::string& file,
                      const std::optional<std::string>& format);
+/// The same for a network between machines.
+Fabric read_fabric(std::string_view text, const std::string& file,
+                   const std::optional<std::string>& format);
 
 }  // namespace stellwerk

@@ -17,6 +17,8 @@ const char* to_string(Device::Kind kind) {
       return "PCIe switch";
     case Device::Kind::socket:
       return "socket";
+    case Device::Kind::network:
+      return "network switch";
   }
   return "";
 }
@@ -31,6 +33,8 @@ const char* to_string(Wire::Kind kind) {
       return "PCIe";
     case Wire::Kind::between_sockets:
       return "between sockets";
+    case Wire::Kind::network:
+      return "network";
   }
   return "";
 }

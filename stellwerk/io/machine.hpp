@@ -1,4 +1,4 @@
-// What a file says about one machine: GPUs, NICs, and how they are wired. Nothing is guessed here:
+// What a file says about one machine (or several): GPUs, NICs, how they are wired. Nothing is guessed here:
 // what a file does not say stays unknown, and machine_topology fills it from tables or asks for it.
 #pragma once
 
@@ -20,10 +20,12 @@ struct Device {
     gpu_switch,  ///< NVSwitch: forwards between GPUs
     bridge,      ///< a PCIe switch
     socket,      ///< a CPU, or a NUMA node of one, with its host bridges
+    network,     ///< a switch between machines
   };
   Kind kind = Kind::gpu;
   std::string name;                ///< "gpu0", "mlx5_0", "cpu1"; unique in a machine
   std::string id;                  ///< bus id, or the name in the file
+  std::string host;                ///< of several machines; empty if there is one only
   std::string model;               ///< a row of the GPU table ("h100"); empty if unknown
   std::optional<Bandwidth> speed;  ///< NICs: of the port to the network, each direction
   std::optional<int> numa;
@@ -33,7 +35,7 @@ const char* to_string(Device::Kind kind);
 
 /// A cable or a trace between two devices, the same in both directions.
 struct Wire {
-  enum class Kind : std::uint8_t { nvlink, xgmi, pcie, between_sockets };
+  enum class Kind : std::uint8_t { nvlink, xgmi, pcie, between_sockets, network };
   Kind kind = Kind::pcie;
   std::size_t a = 0, b = 0;            ///< positions in Machine::devices
   std::optional<int> count;            ///< NVLink, xGMI: parallel links that it bundles

@@ -1,7 +1,9 @@
 #include "stellwerk/io/machine_topology.hpp"
 
 #include <algorithm>
+#include <map>
 #include <set>
+#include <tuple>
 
 #include "stellwerk/base/error.hpp"
 #include "stellwerk/io/text.hpp"
@@ -107,6 +109,8 @@ struct Assumed {
 Assumed latency_of(const Machine& machine, const Wire& wire) {
   const bool hub = machine.devices[wire.a].kind == Device::Kind::gpu_switch ||
                    machine.devices[wire.b].kind == Device::Kind::gpu_switch;
+  const int network = (machine.devices[wire.a].kind == Device::Kind::network) +
+                      (machine.devices[wire.b].kind == Device::Kind::network);
   switch (wire.kind) {
     case Wire::Kind::nvlink:
       return hub ? Assumed{Time{350'000}, "0.35us a hop assumed (NVSwitch in TE-CCL, SIGCOMM 2024)"}
@@ -117,6 +121,11 @@ Assumed latency_of(const Machine& machine, const Wire& wire) {
       return {Time{500'000}, "0.5us a hop assumed"};
     case Wire::Kind::between_sockets:
       return {Time{500'000}, "0.5us assumed"};
+    case Wire::Kind::network:
+      return network == 2
+                 ? Assumed{Time{300'000}, "0.3us between switches assumed"}
+                 : Assumed{Time{1'300'000},
+                           "1.3us to or from the switch assumed (InfiniBand in TACCL, NSDI 2023)"};
   }
   return {};
 }
@@ -133,50 +142,152 @@ struct Cable {
 class Simplified {
  public:
   Simplified(const Machine& machine, std::vector<Cable> cables)
-      : machine_(machine), cables_(std::move(cables)), gone_(machine.devices.size()) {
-    for (std::size_t d = 0; d < machine_.devices.size(); ++d)
-      gone_[d] = machine_.devices[d].kind == Device::Kind::nic;
-    drop_cables();
+      : machine_(machine),
+        cables_(std::move(cables)),
+        at_(machine.devices.size()),
+        gone_(machine.devices.size()) {
+    for (std::size_t c = 0; c < cables_.size(); ++c) plug(c);
     for (bool changed = true; changed;) {
       changed = false;
       for (std::size_t d = 0; d < machine_.devices.size(); ++d) changed = simplify(d) || changed;
     }
+    std::erase_if(cables_, [](const Cable& c) { return c.a == c.b; });
   }
 
   const std::vector<Cable>& cables() const { return cables_; }
   bool gone(std::size_t device) const { return gone_[device]; }
 
  private:
-  void drop_cables() {
-    std::erase_if(cables_, [&](const Cable& c) { return gone_[c.a] || gone_[c.b]; });
+  void plug(std::size_t c) {
+    at_[cables_[c].a].push_back(c);
+    at_[cables_[c].b].push_back(c);
+  }
+  void unplug(std::size_t c) {
+    std::erase(at_[cables_[c].a], c);
+    std::erase(at_[cables_[c].b], c);
+    cables_[c].b = cables_[c].a;  // removed at the end
   }
 
   bool simplify(std::size_t d) {
-    if (gone_[d] || machine_.devices[d].kind == Device::Kind::gpu) return false;
-    std::vector<std::size_t> at;
-    for (std::size_t c = 0; c < cables_.size(); ++c) {
-      if (cables_[c].a == d || cables_[c].b == d) at.push_back(c);
-    }
-    if (at.size() > 2) return false;
+    if (gone_[d] || machine_.devices[d].kind == Device::Kind::gpu || at_[d].size() > 2)
+      return false;
+    const std::vector<std::size_t> cables = at_[d];
     gone_[d] = true;
-    if (at.size() == 2) {
-      const Cable first = cables_[at[0]], second = cables_[at[1]];
+    for (const std::size_t c : cables) {
+      if (cables.size() == 1) unplug(c);
+    }
+    if (cables.size() == 2) {
+      const Cable first = cables_[cables[0]], second = cables_[cables[1]];
       const std::size_t x = first.a == d ? first.b : first.a,
                         y = second.a == d ? second.b : second.a;
+      for (const std::size_t c : cables) unplug(c);
       if (x != y) {
         const Cable& slow = second.bandwidth < first.bandwidth ? second : first;
         cables_.push_back({x, y, slow.bandwidth, first.latency + second.latency,
                            slow.source + "; through " + machine_.devices[d].name});
+        plug(cables_.size() - 1);
       }
     }
-    drop_cables();
     return true;
   }
 
   const Machine& machine_;
   std::vector<Cable> cables_;
+  std::vector<std::vector<std::size_t>> at_;  ///< cables of every device
   std::vector<bool> gone_;
 };
+
+/// Hosts whose GPUs NVLink or xGMI joins: no runtime sends between those over PCIe.
+std::set<std::string> well_joined_hosts(const Machine& machine) {
+  std::vector<std::size_t> group(machine.devices.size());
+  for (std::size_t d = 0; d < group.size(); ++d) group[d] = d;
+  const auto root = [&](std::size_t v) {
+    while (group[v] != v) v = group[v] = group[group[v]];
+    return v;
+  };
+  for (const Wire& wire : machine.wires) {
+    if (between_gpus(wire)) group[root(wire.a)] = root(wire.b);
+  }
+  std::map<std::string, std::set<std::size_t>> groups;
+  for (const std::size_t gpu : machine.all(Device::Kind::gpu))
+    groups[machine.devices[gpu].host].insert(root(gpu));
+  std::set<std::string> result;
+  for (const auto& [host, roots] : groups) {
+    if (roots.size() == 1) result.insert(host);
+  }
+  return result;
+}
+
+/// PCIe that a plan has use for: all of it where GPUs have nothing better; else the ways between GPUs
+/// and NICs that are plugged in, and sockets only for NICs that have no GPU nearer.
+class UsefulWires {
+ public:
+  explicit UsefulWires(const Machine& machine)
+      : machine_(machine),
+        joined_(well_joined_hosts(machine)),
+        below_(machine.devices.size()),
+        plugged_(machine.devices.size()),
+        found_(machine.devices.size()) {
+    for (const Wire& wire : machine.wires) {
+      if (wire.kind == Wire::Kind::pcie) below_[wire.a].push_back(wire.b);  // a is the parent
+      if (wire.kind == Wire::Kind::network) plugged_[wire.a] = plugged_[wire.b] = true;
+    }
+  }
+
+  bool operator()(const Wire& wire) {
+    if (!joined_.contains(machine_.devices[wire.a].host)) return true;
+    if (wire.kind == Wire::Kind::between_sockets) return false;
+    if (wire.kind != Wire::Kind::pcie) return true;
+    const Below& below = look(wire.a);
+    return machine_.devices[wire.a].kind == Device::Kind::socket ? below.lonely_nic : below.nic;
+  }
+
+ private:
+  struct Below {
+    bool gpu = false;
+    bool nic = false;         ///< that is plugged in
+    bool lonely_nic = false;  ///< and no switch above it has a GPU as well
+  };
+
+  const Below& look(std::size_t d) {
+    if (found_[d]) return *found_[d];
+    found_[d] = Below{};
+    Below below;
+    below.gpu = machine_.devices[d].kind == Device::Kind::gpu;
+    below.nic = below.lonely_nic = machine_.devices[d].kind == Device::Kind::nic && plugged_[d];
+    for (const std::size_t child : below_[d]) {
+      const Below of_child = look(child);
+      below.gpu |= of_child.gpu;
+      below.nic |= of_child.nic;
+      below.lonely_nic |= of_child.lonely_nic;
+    }
+    if (below.gpu && machine_.devices[d].kind == Device::Kind::bridge) below.lonely_nic = false;
+    found_[d] = below;
+    return *found_[d];
+  }
+
+  const Machine& machine_;
+  std::set<std::string> joined_;
+  std::vector<std::vector<std::size_t>> below_;
+  std::vector<bool> plugged_;
+  std::vector<std::optional<Below>> found_;
+};
+
+/// GPUs by host and number; then what lies between them.
+std::vector<std::size_t> node_order(const Machine& machine, const Simplified& simple) {
+  std::map<std::string, std::size_t> hosts;
+  std::vector<std::size_t> order = machine.all(Device::Kind::gpu);
+  for (const std::size_t gpu : order) hosts.try_emplace(machine.devices[gpu].host, hosts.size());
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    const Device &x = machine.devices[a], &y = machine.devices[b];
+    return std::tuple(hosts[x.host], x.name.size(), x.name) <
+           std::tuple(hosts[y.host], y.name.size(), y.name);
+  });
+  for (std::size_t d = 0; d < machine.devices.size(); ++d) {
+    if (machine.devices[d].kind != Device::Kind::gpu && !simple.gone(d)) order.push_back(d);
+  }
+  return order;
+}
 
 }  // namespace
 
@@ -210,6 +321,26 @@ std::vector<std::size_t> unknown_wires(const Machine& machine) {
   return result;
 }
 
+namespace {
+
+[[noreturn]] void refuse_unknown(const Machine& machine, const Wire& wire, std::size_t count,
+                                 const std::string& file) {
+  std::string remedy = "name the GPU, for example --gpu h100";
+  if (wire.kind == Wire::Kind::network) {
+    remedy = "give it, for example --nic-speed 400Gbps or --uplink-speed 400Gbps";
+  } else if (const GpuModel* model = model_of(machine, wire)) {
+    remedy = "the table for " + std::string(model->name) +
+             " does not tell it; write the topology to a file and add it";
+  }
+  throw Error(ErrorCode::unreadable_input,
+              one_line(file) + ": the rate of " + std::to_string(count) +
+                  " links is unknown, the first " + to_string(wire.kind) + " from " +
+                  machine.devices[wire.a].name + " to " + machine.devices[wire.b].name + ": " +
+                  remedy);
+}
+
+}  // namespace
+
 Topology machine_topology(const Machine& machine, const std::string& file) {
   const std::vector<std::size_t> gpus = machine.all(Device::Kind::gpu);
   const bool linked = std::any_of(machine.wires.begin(), machine.wires.end(), between_gpus);
@@ -222,39 +353,28 @@ Topology machine_topology(const Machine& machine, const std::string& file) {
             ": neither links between GPUs nor their model are in it: name the GPU, for example "
             "--gpu h100 (or pcie4 if there is no NVLink)");
   }
-  if (const auto unknown = unknown_wires(machine); !unknown.empty()) {
-    const Wire& wire = machine.wires[unknown.front()];
-    const GpuModel* model = model_of(machine, wire);
-    throw Error(ErrorCode::unreadable_input,
-                one_line(file) + ": the rate of " + std::to_string(unknown.size()) +
-                    " links is unknown, the first " + to_string(wire.kind) + " from " +
-                    machine.devices[wire.a].name + " to " + machine.devices[wire.b].name +
-                    (model ? ": a table for " + std::string(model->name) +
-                                 " does not tell it; write the topology to a file and add it"
-                           : ": name the GPU, for example --gpu h100"));
-  }
+  UsefulWires useful(machine);
   std::vector<Cable> cables;
+  std::vector<const Wire*> unknown;
   for (const Wire& wire : machine.wires) {
+    if (!useful(wire)) continue;
+    if (!wire.bandwidth) {
+      unknown.push_back(&wire);
+      continue;
+    }
     const Assumed latency = latency_of(machine, wire);
     cables.push_back(
         {wire.a, wire.b, *wire.bandwidth, latency.latency, wire.source + "; " + latency.source});
   }
+  if (!unknown.empty()) refuse_unknown(machine, *unknown.front(), unknown.size(), file);
   const Simplified simple(machine, std::move(cables));
   IdVector<NodeId, Node> nodes;
   std::vector<NodeId> node_of(machine.devices.size());
-  // GPUs first, in the order of their numbers; then what lies between them.
-  std::vector<std::size_t> order = machine.all(Device::Kind::gpu);
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-    const auto& x = machine.devices[a].name;
-    const auto& y = machine.devices[b].name;
-    return std::pair(x.size(), x) < std::pair(y.size(), y);
-  });
-  for (std::size_t d = 0; d < machine.devices.size(); ++d) {
-    if (machine.devices[d].kind != Device::Kind::gpu && !simple.gone(d)) order.push_back(d);
-  }
+  const std::vector<std::size_t> order = node_order(machine, simple);
   for (const std::size_t d : order) {
     Node node;
     node.name = machine.devices[d].name;
+    node.host = machine.devices[d].host;
     node.kind = machine.devices[d].kind == Device::Kind::gpu ? NodeKind::gpu : NodeKind::switch_;
     node_of[d] = NodeId(nodes.size());
     nodes.push_back(std::move(node));

@@ -18,9 +18,11 @@ Machine filled(Machine machine, const std::optional<std::string>& gpu);
 /// Wires whose rate is still unknown.
 std::vector<std::size_t> unknown_wires(const Machine& machine);
 
-/// GPUs, and the switches between them. PCIe switches and sockets forward without storing; those that
-/// join only two devices become one link. NICs are left out: in one machine they lead nowhere. Latencies are assumed, and
-/// say so. Throws Error(unreadable_input) that begins with `file` if a rate is unknown, or if neither links between GPUs nor their model are known, with the option that names it.
+/// GPUs, and the switches between them. PCIe switches, sockets and NICs forward without storing; those that join only
+/// two devices become one link, those that lead nowhere (NICs without a network) are left out. Where NVLink or xGMI joins all
+/// GPUs of a host, PCIe is kept between GPUs and NICs only. Latencies are assumed, and say so. Throws Error(unreadable_input)
+/// that begins with `file` if a rate is unknown, or if neither links between GPUs nor their model are
+/// known, with the option that names it.
 Topology machine_topology(const Machine& machine, const std::string& file);
 
 }  // namespace stellwerk

@@ -46,8 +46,14 @@ TEST(MachineTopology, BoardsOfEightGetTheirSwitchFromTheTable) {
   const Link& link = topology.link(topology.in(*hub)[0]);
   EXPECT_EQ(link.bandwidth.bytes_per_second, 450'000'000'000);
   EXPECT_NE(link.source.find("from table"), std::string::npos) << link.source;
+  // No runtime sends over PCIe between GPUs that NVLink joins.
+  EXPECT_EQ(topology.nodes().size(), 9u);
+}
+
+TEST(MachineTopology, GpusWithoutNvlinkMeetOnPcie) {
+  const Topology topology = machine_topology(filled(board(4, "pcie4"), std::nullopt), "m");
   // The bridges join two devices each and are gone: one link, as slow as the slower half.
-  EXPECT_EQ(topology.nodes().size(), 10u);
+  EXPECT_EQ(topology.nodes().size(), 5u);
   const Link& pcie = topology.link(topology.in(*topology.find("cpu0"))[0]);
   EXPECT_EQ(pcie.bandwidth.bytes_per_second, 24'000'000'000);
   EXPECT_EQ(pcie.latency.ps, 1'000'000);

@@ -54,8 +54,9 @@ TEST_F(Cli, SaysWhatItIs) {
 
 TEST_F(Cli, HelpShowsAnExampleForEveryOption) {
   for (const std::string command :
-       {"plan", "bound", "verify", "simulate", "topo show", "topo list", "topo convert", "planners",
-        "compare", "bench published", "bench scale", "bench peers", "bench random"}) {
+       {"plan", "bound", "verify", "simulate", "topo show", "topo list", "topo convert",
+        "topo compose", "planners", "compare", "bench published", "bench scale", "bench peers",
+        "bench random"}) {
     const Outcome help = box.run(command + " --help");
     EXPECT_EQ(help.status, 0) << command;
     EXPECT_EQ(help.out, box.run("help " + command).out);
@@ -177,6 +178,42 @@ TEST_F(Cli, ShowsListsAndConvertsTopologies) {
   EXPECT_EQ(box.run("topo convert ndv2:2 -o n.json.zst").status, 0);
   const Outcome reread = box.run("topo convert n.json.zst");
   EXPECT_EQ(reread.out, box.run("topo convert ndv2:2").out);
+}
+
+TEST_F(Cli, MachinesBecomeClustersAndPlans) {
+  // Four GPUs, NV4 between all, a NIC beside each.
+  std::string matrix = "\tGPU0\tGPU1\tGPU2\tGPU3\tNIC0\tNIC1\tNIC2\tNIC3\tCPU Affinity\n";
+  for (int a = 0; a < 4; ++a) {
+    matrix += "GPU" + std::to_string(a);
+    for (int b = 0; b < 4; ++b) matrix += a == b ? "\t X " : "\tNV4";
+    for (int b = 0; b < 4; ++b) matrix += a == b ? "\tPIX" : "\tNODE";
+    matrix += "\t0-31\n";
+  }
+  box.write("smi.txt", matrix);
+  const Outcome show = box.run("topo show smi.txt");
+  EXPECT_EQ(show.status, 0);
+  EXPECT_THAT(show.out,
+              AllOf(HasSubstr("4 GPUs, 4 NICs"), HasSubstr("unknown"), HasSubstr("--gpu h100")));
+  const Outcome asked = box.run("plan -t smi.txt -c allgather -s 4MB");
+  EXPECT_EQ(asked.status, 3);
+  EXPECT_THAT(asked.err, AllOf(StartsWith("stellwerk: smi.txt: the rate of 6 links is unknown"),
+                               HasSubstr("--gpu")));
+  const Outcome plan = box.run("plan -t smi.txt --gpu a100 -c allgather -s 4MB -o plan.json");
+  EXPECT_EQ(plan.status, 0) << plan.err;
+  const Outcome compose = box.run(
+      "topo compose smi.txt --gpu a100 --count 2 --fabric rails --nic-speed 200Gbps -o two.json");
+  EXPECT_EQ(compose.status, 0) << compose.err;
+  const Outcome two = box.run("topo show two.json");
+  EXPECT_THAT(two.out, AllOf(HasSubstr("8 GPUs"), HasSubstr("2 hosts"),
+                             HasSubstr("from table: A100 data sheet")));
+  box.write("topology.conf", "SwitchName=s Nodes=n[1-3]\n");
+  const Outcome slow = box.run("topo compose smi.txt --gpu a100 --fabric topology.conf");
+  EXPECT_EQ(slow.status, 3);
+  EXPECT_THAT(slow.err, HasSubstr("--nic-speed"));
+  const Outcome three = box.run(
+      "topo compose smi.txt --gpu a100 --fabric topology.conf --nic-speed 200Gbps --hosts n[1,3]");
+  EXPECT_EQ(three.status, 0);
+  EXPECT_THAT(three.out, AllOf(HasSubstr("n3.gpu0"), Not(HasSubstr("n2.gpu0"))));
 }
 
 TEST_F(Cli, ListsPlanners) {

@@ -1,0 +1,200 @@
+#include "stellwerk/io/compose.hpp"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "stellwerk/base/error.hpp"
+#include "stellwerk/io/text.hpp"
+
+namespace stellwerk {
+namespace {
+
+class Composer {
+ public:
+  Composer(const Machine& machine, const Fabric& fabric, const NetworkRates& rates)
+      : machine_(machine), fabric_(fabric), rates_(rates), nics_(machine.all(Device::Kind::nic)) {}
+
+  Machine compose(std::vector<std::string> hosts) {
+    result_.name = machine_.name + " x " + std::to_string(hosts.size());
+    result_.format = machine_.format + " and " + fabric_.format;
+    result_.notes = machine_.notes;
+    result_.notes.insert(result_.notes.end(), fabric_.notes.begin(), fabric_.notes.end());
+    if (nics_.empty()) fail("the machine has no NIC to plug in");
+    std::map<std::string, std::vector<const Fabric::Port*>> ports;
+    for (const Fabric::Port& port : fabric_.ports) ports[port.host].push_back(&port);
+    for (const Fabric::Switch& hub : fabric_.switches) {
+      Device device;
+      device.kind = Device::Kind::network;
+      device.name = hub.name;
+      device.id = hub.id;
+      result_.add(std::move(device));
+    }
+    for (const std::string& host : hosts) {
+      const auto found = ports.find(host);
+      if (found == ports.end()) {
+        std::vector<std::string_view> names;
+        for (const auto& [name, list] : ports) names.push_back(name);
+        fail("there is no host " + in_quotes(host) + did_you_mean(host, names));
+      }
+      add_host(host, found->second);
+    }
+    add_cables();
+    check_joined(hosts);
+    return std::move(result_);
+  }
+
+ private:
+  [[noreturn]] void fail(const std::string& what) const {
+    throw Error(ErrorCode::unreadable_input, one_line(fabric_.name) + ": " + what);
+  }
+
+  void add_host(const std::string& host, const std::vector<const Fabric::Port*>& ports) {
+    const std::size_t first = result_.devices.size();
+    for (Device device : machine_.devices) {
+      device.name = host + "." + device.name;
+      device.host = host;
+      result_.add(std::move(device));
+    }
+    for (Wire wire : machine_.wires) {
+      wire.a += first;
+      wire.b += first;
+      result_.wires.push_back(std::move(wire));
+    }
+    for (std::size_t k = 0; k < nics_.size(); ++k) {
+      for (const Fabric::Port* port : ports_of(host, k, ports)) plug(first + nics_[k], *port);
+    }
+  }
+
+  /// The ports of the k-th NIC.
+  std::vector<const Fabric::Port*> ports_of(const std::string& host, std::size_t k,
+                                            const std::vector<const Fabric::Port*>& ports) const {
+    std::vector<const Fabric::Port*> result;
+    for (const Fabric::Port* port : ports) {
+      if (port->nic.empty() || port->nic == machine_.devices[nics_[k]].name) result.push_back(port);
+    }
+    if (!result.empty()) return result;
+    const bool any_named = std::any_of(ports.begin(), ports.end(), [&](const Fabric::Port* port) {
+      return std::any_of(nics_.begin(), nics_.end(),
+                         [&](std::size_t nic) { return machine_.devices[nic].name == port->nic; });
+    });
+    // Names of the file's own kind ("HCA-1"): in order, if the numbers agree.
+    if (!any_named && ports.size() == nics_.size()) return {ports[k]};
+    if (any_named) return {};  // a NIC that is not plugged in, or not into this fabric
+    fail("host " + in_quotes(host) + " has " + std::to_string(ports.size()) + " ports (the first " +
+         in_quotes(ports[0]->nic) + "), the machine " + std::to_string(nics_.size()) +
+         " NICs of other names (the first " + in_quotes(machine_.devices[nics_[0]].name) + ")");
+  }
+
+  void plug(std::size_t nic, const Fabric::Port& port) {
+    Wire wire;
+    wire.kind = Wire::Kind::network;
+    wire.a = port.at;
+    wire.b = nic;
+    if (port.bandwidth) {
+      wire.bandwidth = port.bandwidth;
+      wire.source = port.source;
+    } else if (result_.devices[nic].speed) {
+      wire.bandwidth = result_.devices[nic].speed;
+      wire.source = "speed of the NIC from the file";
+    } else if (rates_.nic) {
+      wire.bandwidth = rates_.nic;
+      wire.source = "speed of the NIC from the user";
+    }
+    result_.wires.push_back(std::move(wire));
+  }
+
+  /// Parallel cables of one rate are one wire.
+  void add_cables() {
+    struct Bundle {
+      int count = 0;
+      std::int64_t sum = 0;
+      bool known = true;
+      std::string source;
+    };
+    std::map<std::pair<std::size_t, std::size_t>, Bundle> bundles;
+    for (const Fabric::Cable& cable : fabric_.cables) {
+      Bundle& bundle = bundles[std::minmax(cable.a, cable.b)];
+      const std::optional<Bandwidth> rate = cable.bandwidth ? cable.bandwidth : rates_.uplink;
+      ++bundle.count;
+      bundle.known = bundle.known && rate;
+      bundle.sum += rate ? rate->bytes_per_second : 0;
+      if (bundle.count == 1)
+        bundle.source = cable.bandwidth ? cable.source : "uplink from the user";
+    }
+    for (const auto& [ends, bundle] : bundles) {
+      Wire wire;
+      wire.kind = Wire::Kind::network;
+      wire.a = ends.first;
+      wire.b = ends.second;
+      wire.count = bundle.count;
+      if (bundle.known) wire.bandwidth = Bandwidth{bundle.sum};
+      wire.source =
+          (bundle.count > 1 ? std::to_string(bundle.count) + " cables together, each " : "") +
+          bundle.source;
+      result_.wires.push_back(std::move(wire));
+    }
+  }
+
+  void check_joined(const std::vector<std::string>& hosts) const {
+    std::vector<std::size_t> group(result_.devices.size());
+    for (std::size_t d = 0; d < group.size(); ++d) group[d] = d;
+    const auto root = [&](std::size_t v) {
+      while (group[v] != v) v = group[v] = group[group[v]];
+      return v;
+    };
+    for (const Wire& wire : result_.wires) group[root(wire.a)] = root(wire.b);
+    std::map<std::string, std::size_t> of_host;
+    for (const std::size_t gpu : result_.all(Device::Kind::gpu))
+      of_host.try_emplace(result_.devices[gpu].host, root(gpu));
+    for (const std::string& host : hosts) {
+      if (of_host.at(host) != of_host.at(hosts[0]))
+        fail("nothing joins host " + in_quotes(host) + " to " + in_quotes(hosts[0]));
+    }
+  }
+
+  const Machine& machine_;
+  const Fabric& fabric_;
+  const NetworkRates& rates_;
+  std::vector<std::size_t> nics_;
+  Machine result_;
+};
+
+}  // namespace
+
+Fabric generated_fabric(const std::string& kind, const Machine& machine, std::size_t hosts) {
+  const bool rails = kind == "rails";
+  if (!rails && kind != "switch") {
+    throw Error(ErrorCode::usage,
+                "--fabric " + in_quotes(kind) + " is neither 'rails' nor 'switch' nor a file");
+  }
+  Fabric fabric;
+  fabric.name = kind;
+  fabric.format = rails ? "rails" : "one switch";
+  const std::vector<std::size_t> nics = machine.all(Device::Kind::nic);
+  for (std::size_t k = 0; k < (rails ? nics.size() : 1); ++k) {
+    fabric.switches.push_back({rails ? "rail" + std::to_string(k) : "switch", ""});
+  }
+  for (std::size_t h = 0; h < hosts; ++h) {
+    for (std::size_t k = 0; k < nics.size(); ++k) {
+      fabric.ports.push_back({"h" + std::to_string(h), machine.devices[nics[k]].name, rails ? k : 0,
+                              std::nullopt, ""});
+    }
+  }
+  return fabric;
+}
+
+Machine composed(const Machine& machine, const Fabric& fabric,
+                 const std::vector<std::string>& hosts, const NetworkRates& rates) {
+  std::vector<std::string> chosen = hosts.empty() ? fabric.hosts() : hosts;
+  if (chosen.empty())
+    throw Error(ErrorCode::unreadable_input, one_line(fabric.name) + ": there is no host in it");
+  std::set<std::string> seen;
+  for (const std::string& host : chosen) {
+    if (!seen.insert(host).second)
+      throw Error(ErrorCode::usage, "--hosts names " + in_quotes(host) + " twice");
+  }
+  return Composer(machine, fabric, rates).compose(std::move(chosen));
+}
+
+}  // namespace stellwerk

@@ -1,0 +1,62 @@
+// What a file says about the network between machines: switches, the cables between them, and which port of
+// which machine is plugged in where.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "stellwerk/base/units.hpp"
+
+namespace stellwerk {
+
+struct Fabric {
+  struct Switch {
+    std::string name;  ///< unique
+    std::string id;    ///< GUID, or the name in the file
+  };
+  /// The same in both directions; parallel ones are one entry each.
+  struct Cable {
+    std::size_t a = 0, b = 0;  ///< positions in `switches`
+    std::optional<Bandwidth> bandwidth;
+    std::string source;
+  };
+  /// Where a NIC of a machine is plugged in.
+  struct Port {
+    std::string host;
+    std::string
+        nic;  ///< "mlx5_5"; empty if the file knows machines only: then all of its NICs are meant
+    std::size_t at = 0;  ///< position in `switches`
+    std::optional<Bandwidth> bandwidth;
+    std::string source;
+  };
+
+  std::string name;
+  std::string format;
+  std::vector<Switch> switches;
+  std::vector<Cable> cables;
+  std::vector<Port> ports;
+  std::vector<std::string> notes;
+
+  /// Machines in the order in which the file names them.
+  std::vector<std::string> hosts() const;
+};
+
+/// "n[1-4,07-09],login" -> n1, n2, n3, n4, n07, n08, n09, login: Slurm's lists of hosts. Nothing if the text is none
+/// or names more than `most`.
+std::optional<std::vector<std::string>> expand_hostlist(std::string_view text,
+                                                        std::size_t most = 1 << 20);
+
+bool looks_like_ibnetdiscover(std::string_view text);
+/// ibnetdiscover's text. Rates follow from width and speed ("4xNDR"). Throws Error(unreadable_input) that begins with
+/// `file` and the line: cables that lead nowhere, ports that are there twice, ends that disagree.
+Fabric read_ibnetdiscover(std::string_view text, const std::string& file);
+
+bool looks_like_slurm_topology(std::string_view text);
+/// Slurm's topology.conf: a tree of switches, or blocks (each a switch below one more). It has no rates. Throws
+/// Error(unreadable_input) that begins with `file` and the line.
+Fabric read_slurm_topology(std::string_view text, const std::string& file);
+
+}  // namespace stellwerk

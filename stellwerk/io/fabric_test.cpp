@@ -1,0 +1,213 @@
+#include "stellwerk/io/fabric.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <string>
+
+#include "stellwerk/base/error.hpp"
+#include "stellwerk/io/compose.hpp"
+#include "stellwerk/io/file.hpp"
+#include "stellwerk/io/formats.hpp"
+#include "stellwerk/io/machine_topology.hpp"
+#include "tests/support/paths.hpp"
+
+namespace stellwerk {
+namespace {
+
+using Names = std::vector<std::string>;
+
+TEST(Hostlist, RangesKeepTheirWidth) {
+  EXPECT_EQ(expand_hostlist("n[1-3,07-08],login"),
+            (Names{"n1", "n2", "n3", "n07", "n08", "login"}));
+  EXPECT_EQ(expand_hostlist("a"), Names{"a"});
+  EXPECT_EQ(expand_hostlist("r[1-2]-x"), (Names{"r1-x", "r2-x"}));
+  for (const char* bad :
+       {"", "n[", "n]", "n[1", "n[2-1]", "n[a-b]", "n[1-2]x[3]", "a,,b", "n[1-2000000]"}) {
+    EXPECT_FALSE(expand_hostlist(bad)) << bad;
+  }
+}
+
+/// Two leaves, a spine that two cables lead to, a node on each leaf.
+const std::string kDump =
+    "#\n# Topology file\n#\n\nvendid=0x2c9\nswitchguid=0x1(1)\n"
+    "Switch\t65 \"S-01\"\t\t# \"MF0;leaf1:MQM9700/U1\" enhanced port 0 lid 1 lmc 0\n"
+    "[1]\t\"H-11\"[1](11) \t\t# \"node1 mlx5_0\" lid 3 4xNDR\n"
+    "[2]\t\"S-03\"[1]\t\t# \"MF0;spine:MQM9700/U1\" lid 9 4xNDR s=4 w=2\n"
+    "[3]\t\"S-03\"[2]\t\t# \"MF0;spine:MQM9700/U1\" lid 9 4xNDR\n"
+    "[65]\t\"H-99\"[1](99) \t\t# \"Mellanox Technologies Aggregation Node\" lid 5 4xNDR\n\n"
+    "switchguid=0x2(2)\nSwitch\t65 \"S-02\"\t\t# \"MF0;leaf2:MQM9700/U1\" base port 0 lid 2 lmc 0\n"
+    "[1]\t\"H-12\"[1](12) \t\t# \"node2 mlx5_0\" lid 4 4xHDR\n"
+    "[2]\t\"S-03\"[3]\t\t# \"MF0;spine:MQM9700/U1\" lid 9 4xNDR\n\n"
+    "switchguid=0x3(3)\nSwitch\t65 \"S-03\"\t\t# \"MF0;spine:MQM9700/U1\" base port 0 lid 9 lmc 0\n"
+    "[1]\t\"S-01\"[2]\t\t# \"MF0;leaf1:MQM9700/U1\" lid 1 4xNDR\n"
+    "[2]\t\"S-01\"[3]\t\t# \"MF0;leaf1:MQM9700/U1\" lid 1 4xNDR\n"
+    "[3]\t\"S-02\"[2]\t\t# \"MF0;leaf2:MQM9700/U1\" lid 2 4xNDR\n\n"
+    "caguid=0x11\nCa\t1 \"H-11\"\t\t# \"node1 mlx5_0\"\n[1](11) \t\"S-01\"[1]\t\t# lid 3 lmc 0 "
+    "\"MF0;leaf1:MQM9700/U1\" lid 1 4xNDR\n";
+
+std::string replaced(std::string text, const std::string& from, const std::string& to) {
+  const std::size_t at = text.find(from);
+  EXPECT_NE(at, std::string::npos) << from;
+  return at == std::string::npos ? text : text.replace(at, from.size(), to);
+}
+
+template <class Read>
+void expect_refused(const Read& read, const std::string& part) {
+  try {
+    read();
+    FAIL() << "accepted; wanted: " << part;
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find(part), std::string::npos) << error.what();
+  }
+}
+
+TEST(Ibnetdiscover, CablesAndPortsAreCountedOnce) {
+  EXPECT_TRUE(looks_like_ibnetdiscover(kDump));
+  const Fabric fabric = read_ibnetdiscover(kDump, "ib.txt");
+  ASSERT_EQ(fabric.switches.size(), 3u);
+  EXPECT_EQ(fabric.switches[0].name, "leaf1:MQM9700/U1");
+  EXPECT_EQ(fabric.cables.size(), 3u);
+  ASSERT_EQ(fabric.ports.size(), 2u);  // the switch's own adapter is none
+  EXPECT_EQ(fabric.ports[0].host, "node1");
+  EXPECT_EQ(fabric.ports[0].nic, "mlx5_0");
+  EXPECT_EQ(fabric.ports[0].bandwidth, Bandwidth{50'000'000'000});
+  EXPECT_EQ(fabric.ports[1].bandwidth, Bandwidth{25'000'000'000});
+  EXPECT_EQ(fabric.hosts(), (Names{"node1", "node2"}));
+  EXPECT_EQ(fabric.notes, Names{"2 cables are listed from one end only"});
+}
+
+TEST(Ibnetdiscover, ContradictionsAreRefusedWithTheirLine) {
+  const auto with = [](const std::string& from, const std::string& to) {
+    return [=] { read_ibnetdiscover(replaced(kDump, from, to), "ib.txt"); };
+  };
+  expect_refused(with("[2]\t\"S-01\"[3]", "[2]\t\"S-01\"[9]"), "which leads elsewhere");
+  expect_refused(with("[2]\t\"S-01\"[3]", "[1]\t\"S-01\"[3]"),
+                 "ib.txt:21: port 1 of 'S-03' is there twice");
+  expect_refused(with("Switch\t65 \"S-02\"", "Switch\t65 \"S-01\""),
+                 "'S-01' is there twice (first in line 7)");
+  expect_refused(with("\"S-03\"[3]", "\"S-04\"[3]"), "'S-04', which is not in the file");
+  expect_refused(with("\"S-03\"[3]", "\"S-03[3]"), "ib.txt:16:");
+}
+
+TEST(SlurmTopology, TreesAndBlocksAreRead) {
+  const std::string tree =
+      "# comment\nSwitchName=core Switches=leaf[1-2]\nSwitchName=leaf1 "
+      "Nodes=n[1-2]\nswitchname=leaf2 nodes=n3 LinkSpeed=900\n";
+  EXPECT_TRUE(looks_like_slurm_topology(tree));
+  const Fabric fabric = read_slurm_topology(tree, "t.conf");
+  EXPECT_EQ(fabric.switches.size(), 3u);
+  EXPECT_EQ(fabric.cables.size(), 2u);
+  EXPECT_EQ(fabric.hosts(), (Names{"n1", "n2", "n3"}));
+  const Fabric blocks = read_slurm_topology(
+      "BlockName=a Nodes=n[1-2]\nBlockName=b Nodes=n3\nBlockSizes=1,2\n", "t.conf");
+  EXPECT_EQ(blocks.switches.size(), 3u);
+  EXPECT_EQ(blocks.cables.size(), 2u);
+  const auto bad = [](const std::string& text) {
+    return [=] { read_slurm_topology(text, "t.conf"); };
+  };
+  expect_refused(bad(tree + "SwitchName=leaf1 Nodes=n9\n"), "t.conf:5: 'leaf1' is there twice");
+  expect_refused(bad(tree + "SwitchName=x Nodes=n1\n"), "node 'n1' is below two switches");
+  expect_refused(bad(tree + "SwitchName=x Switches=y\n"), "switch 'y' is not in the file");
+  expect_refused(bad(tree + "SwitchName=x\n"), "neither Nodes= nor Switches=");
+  expect_refused(bad(tree + "SwitchName=x Nodes=n[4\n"), "not a list of hosts");
+}
+
+/// Two GPUs on NVLink, each with a NIC behind its own PCIe switch.
+Machine pair() {
+  Machine machine;
+  machine.name = "pair";
+  Device socket;
+  socket.kind = Device::Kind::socket;
+  socket.name = "cpu0";
+  const std::size_t cpu = machine.add(socket);
+  std::vector<std::size_t> gpus;
+  for (int k = 0; k < 2; ++k) {
+    Device bridge, gpu, nic;
+    bridge.kind = Device::Kind::bridge;
+    bridge.name = "pci" + std::to_string(k);
+    gpu.name = "gpu" + std::to_string(k);
+    gpu.model = "h100";
+    nic.kind = Device::Kind::nic;
+    nic.name = "mlx5_" + std::to_string(k);
+    const std::size_t b = machine.add(bridge), g = machine.add(gpu), n = machine.add(nic);
+    const Bandwidth pcie{48'000'000'000};
+    machine.wires.push_back({Wire::Kind::pcie, cpu, b, std::nullopt, pcie, "file"});
+    machine.wires.push_back({Wire::Kind::pcie, b, g, std::nullopt, pcie, "file"});
+    machine.wires.push_back({Wire::Kind::pcie, b, n, std::nullopt, pcie, "file"});
+    gpus.push_back(g);
+  }
+  machine.wires.push_back({Wire::Kind::nvlink, gpus[0], gpus[1], 18, std::nullopt, "file"});
+  return filled(machine, std::nullopt);
+}
+
+std::int64_t gigabytes(const Topology& topology, const std::string& from, const std::string& to) {
+  std::int64_t sum = 0;
+  for (const LinkId id : topology.out(*topology.find(from))) {
+    if (topology.node(topology.link(id).to).name == to)
+      sum += topology.link(id).bandwidth.bytes_per_second;
+  }
+  return sum / 1'000'000'000;
+}
+
+TEST(Compose, RailsJoinGpusThroughTheirNics) {
+  const Machine machine = pair();
+  const Topology topology =
+      machine_topology(composed(machine, generated_fabric("rails", machine, 3), {},
+                                {Bandwidth{50'000'000'000}, std::nullopt}),
+                       "m");
+  EXPECT_EQ(topology.gpus().size(), 6u);
+  EXPECT_EQ(topology.nodes().size(), 8u);  // and two rails: NICs and PCIe switches are links now
+  EXPECT_EQ(gigabytes(topology, "h1.gpu0", "rail0"), 48);  // PCIe is slower than the NIC
+  EXPECT_EQ(gigabytes(topology, "h1.gpu0", "rail1"), 0);
+  EXPECT_EQ(gigabytes(topology, "h1.gpu0", "h1.gpu1"), 450);
+  EXPECT_EQ(topology.node(*topology.find("h2.gpu1")).host, "h2");
+  expect_refused(
+      [&] {
+        machine_topology(composed(machine, generated_fabric("switch", machine, 2), {}, {}), "m");
+      },
+      "--nic-speed");
+  EXPECT_THROW(generated_fabric("ring", machine, 2), Error);
+}
+
+TEST(Compose, FabricsFromFilesPlugInNicsByName) {
+  const Fabric fabric = read_ibnetdiscover(kDump, "ib.txt");
+  // mlx5_1 is not plugged in: gpu1 reaches the network through gpu0.
+  const Topology topology = machine_topology(composed(pair(), fabric, {}, {}), "m");
+  EXPECT_EQ(topology.gpus().size(), 4u);
+  // leaf2 joins node2 to the spine only, and is one link with it; two cables between leaf1 and the spine.
+  EXPECT_EQ(topology.nodes().size(), 4u) << "a chain of switches is one link";
+  EXPECT_EQ(gigabytes(topology, "node1.gpu0", "node2.gpu0"), 25);
+  expect_refused([&] { composed(pair(), fabric, {"node1", "node3"}, {}); },
+                 "there is no host 'node3'; did you mean");
+  Machine other = pair();
+  for (Device& device : other.devices) {
+    if (device.kind == Device::Kind::nic) device.name += "x";
+  }
+  expect_refused([&] { composed(other, fabric, {}, {}); },
+                 "has 1 ports (the first 'mlx5_0'), the machine 2 NICs");
+  Fabric apart = fabric;
+  apart.cables.clear();
+  expect_refused([&] { composed(pair(), apart, {}, {}); }, "nothing joins host 'node2' to 'node1'");
+}
+
+TEST(Fabrics, TheCorpusIsRead) {
+  const std::filesystem::path corpus =
+      std::filesystem::path(testing::kSourceDir) / ".." / "shared" / "corpus" / "fabric";
+  if (!std::filesystem::is_directory(corpus)) GTEST_SKIP() << "SKIPPED: no ../shared here";
+  const auto fabric = [&](const char* name) {
+    return read_fabric(read_file((corpus / name).string()), name, std::nullopt);
+  };
+  const Fabric large = fabric("topograph_ibnetdiscover_anon_full.txt");
+  EXPECT_EQ(large.switches.size(), 40u);
+  EXPECT_GT(large.hosts().size(), 50u);
+  const Fabric faked = fabric("superbench_ibnetdiscover.txt");
+  EXPECT_GT(faked.switches.size(), 5u);
+  EXPECT_GT(faked.hosts().size(), 1u);
+  EXPECT_EQ(fabric("topograph_ci_expected.slinky-dra-block.conf").switches.size(), 13u);
+  EXPECT_GT(fabric("topograph_ci_expected.slinky-oci-sim-tree.conf").cables.size(), 10u);
+}
+
+}  // namespace
+}  // namespace stellwerk
