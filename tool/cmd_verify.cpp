@@ -1,4 +1,4 @@
-// stellwerk verify: judges plan files.
+// stellwerk verify: judges plan files, and programs of runtimes.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -7,14 +7,18 @@
 #include "stellwerk/base/error.hpp"
 #include "stellwerk/check/verify.hpp"
 #include "stellwerk/core/expansion.hpp"
+#include "stellwerk/io/file.hpp"
+#include "stellwerk/io/formats.hpp"
 #include "stellwerk/io/plan_file.hpp"
 #include "tool/commands.hpp"
+#include "tool/verify_program.hpp"
 
 namespace stellwerk::tool {
 namespace {
 
 /// The exit status that one file asks for.
 int judge_file(const std::string& path, bool in_full) {
+  if (path.ends_with(".xml")) return judge_msccl(read_file(path, kMaxForeignBytes), path);
   Plan plan = read_plan(path);
   if (in_full) expand(plan);
   const Verdict verdict = verify(plan);
@@ -49,7 +53,8 @@ int run(const std::vector<std::string>& paths, bool in_full) {
 
 RunCommand declare_verify(Arguments& arguments) {
   const auto paths = std::make_shared<std::vector<std::string>>();
-  arguments.operands({"PLAN", "", "plan files", "stellwerk verify plan.json other.json.zst"},
+  arguments.operands({"PLAN", "", "plan files, and MSCCL algorithms (.xml)",
+                      "stellwerk verify plan.json other.json.zst"},
                      *paths);
   const auto in_full = std::make_shared<bool>(false);
   arguments.flag({"--expand", "",

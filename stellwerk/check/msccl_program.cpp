@@ -1,0 +1,69 @@
+#include "stellwerk/check/msccl_program.hpp"
+
+#include <array>
+#include <utility>
+
+namespace stellwerk::check {
+namespace {
+
+constexpr std::array<std::pair<MscclOp, const char*>, 9> kNames = {
+    {{MscclOp::send, "s"},
+     {MscclOp::receive, "r"},
+     {MscclOp::receive_copy_send, "rcs"},
+     {MscclOp::receive_reduce_copy, "rrc"},
+     {MscclOp::receive_reduce_send, "rrs"},
+     {MscclOp::receive_reduce_copy_send, "rrcs"},
+     {MscclOp::reduce, "re"},
+     {MscclOp::copy, "cpy"},
+     {MscclOp::nop, "nop"}}};
+
+}  // namespace
+
+const char* to_string(MscclOp op) {
+  for (const auto& [value, name] : kNames) {
+    if (value == op) return name;
+  }
+  return "";
+}
+
+std::optional<MscclOp> parse_msccl_op(std::string_view text) {
+  for (const auto& [value, name] : kNames) {
+    if (text == name) return value;
+  }
+  return std::nullopt;
+}
+
+bool receives(MscclOp op) {
+  switch (op) {
+    case MscclOp::receive:
+    case MscclOp::receive_copy_send:
+    case MscclOp::receive_reduce_copy:
+    case MscclOp::receive_reduce_send:
+    case MscclOp::receive_reduce_copy_send:
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool sends(MscclOp op) {
+  switch (op) {
+    case MscclOp::send:
+    case MscclOp::receive_copy_send:
+    case MscclOp::receive_reduce_send:
+    case MscclOp::receive_reduce_copy_send:
+      return true;
+    default:
+      return false;
+  }
+}
+
+std::size_t MscclProgram::steps() const {
+  std::size_t count = 0;
+  for (const MscclGpu& gpu : gpus) {
+    for (const MscclBlock& block : gpu.blocks) count += block.steps.size();
+  }
+  return count;
+}
+
+}  // namespace stellwerk::check

@@ -1,0 +1,73 @@
+// An MSCCL algorithm as its runtimes read it: for every GPU thread blocks, each a list of steps over three buffers and at most one
+// connection in and one out. Semantics: docs/programs.md.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace stellwerk::check {
+
+enum class MscclOp : std::uint8_t {
+  send,                      ///< s: send src
+  receive,                   ///< r: dst = received
+  receive_copy_send,         ///< rcs: dst = received, send it
+  receive_reduce_copy,       ///< rrc: dst = src + received
+  receive_reduce_send,       ///< rrs: send src + received, keep nothing
+  receive_reduce_copy_send,  ///< rrcs: dst = src + received, send it
+  reduce,                    ///< re: dst = dst + src
+  copy,                      ///< cpy: dst = src
+  nop,                       ///< nop: carries a dependency
+};
+
+const char* to_string(MscclOp op);
+std::optional<MscclOp> parse_msccl_op(std::string_view text);
+
+bool receives(MscclOp op);
+bool sends(MscclOp op);
+
+/// Chunks of one buffer: 'i' input, 'o' output, 's' scratch.
+struct MscclRange {
+  char buffer = 'i';
+  int offset = 0;
+};
+
+struct MscclStep {
+  MscclOp op = MscclOp::nop;
+  MscclRange src, dst;
+  int count = 1;         ///< chunks
+  int wait_block = -1;   ///< thread block of the same GPU to wait for, or -1
+  int wait_step = -1;    ///< until this step of it is done
+  bool awaited = false;  ///< hasdep: the step tells that it is done
+  std::size_t line = 0;
+};
+
+struct MscclBlock {
+  int id = 0;
+  int send = -1, receive = -1;  ///< peers, or -1
+  int channel = 0;
+  std::vector<MscclStep> steps;
+  std::size_t line = 0;
+};
+
+struct MscclGpu {
+  int id = 0;
+  int input = 0, output = 0, scratch = 0;  ///< chunks
+  std::vector<MscclBlock> blocks;
+  std::size_t line = 0;
+};
+
+struct MscclProgram {
+  std::string name, collective, protocol;
+  int channels = 1;
+  int chunks = 1;  ///< nchunksperloop: of the larger buffer
+  bool in_place = false, out_of_place = true;
+  std::int64_t min_bytes = 0, max_bytes = 0;
+  std::vector<MscclGpu> gpus;
+
+  std::size_t steps() const;
+};
+
+}  // namespace stellwerk::check

@@ -1,0 +1,13 @@
+// Judging programs of runtimes: MSCCL XML.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace stellwerk::tool {
+
+/// Prints what the program does: whether it completes and with how full connections, what it leaves in the buffers, which
+/// runtimes' limits it keeps. Returns the exit status: 0, or 1 if it is wrong.
+int judge_msccl(std::string_view text, const std::string& path);
+
+}  // namespace stellwerk::tool
