@@ -9,12 +9,15 @@
 #include "stellwerk/core/expansion.hpp"
 #include "stellwerk/io/plan_file.hpp"
 #include "stellwerk/plan/portfolio.hpp"
+#include "stellwerk/plan/robust_choice.hpp"
 #include "tool/commands.hpp"
+#include "tool/noise_options.hpp"
 #include "tool/output_file.hpp"
 #include "tool/plan_options.hpp"
 #include "tool/problem_options.hpp"
 #include "tool/progress_line.hpp"
 #include "tool/report.hpp"
+#include "tool/robust_report.hpp"
 
 namespace stellwerk::tool {
 namespace {
@@ -23,6 +26,8 @@ struct Options {
   ProblemOptions problem;
   PlannerOptions planner;
   LimitOptions limits;
+  NoiseOptions noise;
+  std::optional<std::string> choose;
   std::optional<std::string> output;
   bool expand = false;
   bool json = false;
@@ -34,8 +39,23 @@ std::optional<std::string> judge(const Plan& plan) {
   return std::string(to_string(*verdict.violation)) + ": " + verdict.message;
 }
 
+/// Throws Error(usage) unless --noise and --choose come together and leave the planner open.
+std::optional<Quantile> parse_choice(const Options& options) {
+  if (!options.choose && !options.noise.given()) return std::nullopt;
+  if (!options.choose || !options.noise.given()) {
+    throw Error(ErrorCode::usage,
+                "--choose and --noise go together, as in --choose p99 --noise send:30%");
+  }
+  if (options.planner.planner) {
+    throw Error(ErrorCode::usage, "--choose compares planners: leave --planner out");
+  }
+  return parse_quantile(*options.choose);
+}
+
 int run(const Options& options) {
   const PlanOptions planning = plan_options(options.planner);
+  const std::optional<Quantile> choice = parse_choice(options);
+  const NoiseStudy study = noise_study(options.noise, options.planner.seed);
   const StopCondition stop = stop_condition(options.limits);
   if (options.output) check_writable(*options.output);
   StatedProblem stated = state_problem(options.problem);
@@ -44,7 +64,13 @@ int run(const Options& options) {
   PortfolioRequest request{std::move(stated.topology), std::move(stated.jobs), stated.relays,
                            options.planner.planner.value_or(""), planning};
   // What comes back has passed the judge.
-  Plan plan = make_plan(std::move(request), stop, &progress, judge);
+  std::string trials;
+  Plan plan = [&] {
+    if (!choice) return make_plan(std::move(request), stop, &progress, judge);
+    RobustChoice chosen = choose_plan(request, study, *choice, stop, &progress, judge);
+    trials = trials_table(chosen);
+    return std::move(chosen.plan);
+  }();
   progress.erase();
 
   if (options.expand) expand(plan);
@@ -54,6 +80,7 @@ int run(const Options& options) {
     return 0;
   }
   fmt::print("{}", plan_report(plan, "yes: sends, finish times and bounds"));
+  if (choice) fmt::print("\n{}", trials);
   if (options.output) fmt::print("written to {}\n", *options.output);
   return 0;
 }
@@ -65,6 +92,12 @@ RunCommand declare_plan(Arguments& arguments) {
   declare(arguments, options->problem);
   declare(arguments, options->planner);
   declare(arguments, options->limits);
+  arguments.value({"--choose", "Q",
+                   "with --noise: of different planners' plans the one with the least p50, p99 or "
+                   "worst finish",
+                   "--choose p99 --noise send:30%"},
+                  options->choose);
+  declare(arguments, options->noise, false);
   arguments.value({"-o,--output", "FILE", "write the plan (.zst: compressed)", "-o plan.json"},
                   options->output);
   arguments.flag(

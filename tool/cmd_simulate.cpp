@@ -10,11 +10,13 @@
 
 #include "stellwerk/base/error.hpp"
 #include "stellwerk/base/wide.hpp"
+#include "stellwerk/check/noise_study.hpp"
 #include "stellwerk/check/verify.hpp"
 #include "stellwerk/core/expansion.hpp"
 #include "stellwerk/io/load.hpp"
 #include "stellwerk/io/plan_file.hpp"
 #include "tool/commands.hpp"
+#include "tool/noise_options.hpp"
 #include "tool/parse.hpp"
 #include "tool/table.hpp"
 
@@ -24,6 +26,7 @@ namespace {
 struct Options {
   std::string plan;
   std::optional<std::string> topology, latency, bandwidth;
+  NoiseOptions noise;
 };
 
 /// value * factor, rounded to the nearest integer.
@@ -81,7 +84,29 @@ std::string change_text(Time promised, Time replayed) {
   return fmt::format("{:+.2f}%", 100 * (replayed.seconds() / promised.seconds() - 1));
 }
 
+/// The plan under noise, on the network on which `replayed` was timed.
+void add_noise(const Options& options, const Plan& plan, Schedule replayed, const Topology& network,
+               Table& table) {
+  const NoiseStudy study = noise_study(options.noise, std::nullopt);
+  Problem problem = plan.problem;
+  problem.topology = network;
+  Executor executor(problem, replayed);
+  const NoiseResult result = run_study(problem, executor, study, StopCondition());
+  const Time promised = plan.result.transfer_time;
+  for (const Quantile quantile : {Quantile::p50, Quantile::p99, Quantile::worst}) {
+    const Time time = at(result.all, quantile);
+    table.add({std::string(to_string(quantile)) + " with noise", to_string(promised),
+               to_string(time), change_text(promised, time)});
+  }
+  for (std::size_t j = 0; j < problem.jobs.size() && problem.jobs.size() > 1; ++j) {
+    table.add({"p99 of job '" + problem.jobs[j].name + "'", to_string(plan.result.job_finish[j]),
+               to_string(result.jobs[j].p99),
+               change_text(plan.result.job_finish[j], result.jobs[j].p99)});
+  }
+}
+
 int run(const Options& options) {
+  if (!options.noise.given()) noise_study(options.noise, std::nullopt);  // refuses what needs noise
   const Factor latency = options.latency ? parse_factor("--latency", *options.latency) : Factor{};
   const Factor bandwidth =
       options.bandwidth ? parse_factor("--bandwidth", *options.bandwidth) : Factor{};
@@ -111,6 +136,7 @@ int run(const Options& options) {
                to_string(simulation.job_finish[j]),
                change_text(verdict.job_finish[j], simulation.job_finish[j])});
   }
+  if (options.noise.given()) add_noise(options, plan, simulation.sends, network, table);
   fmt::print("{}", table.text());
   return 0;
 }
@@ -128,6 +154,7 @@ RunCommand declare_simulate(Arguments& arguments) {
                   options->latency);
   arguments.value({"--bandwidth", "xF", "multiply every bandwidth", "--bandwidth x0.9"},
                   options->bandwidth);
+  declare(arguments, options->noise, true);
   return [options] { return run(*options); };
 }
 

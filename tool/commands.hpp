@@ -35,5 +35,6 @@ RunCommand declare_bench_published(Arguments& arguments);
 RunCommand declare_bench_scale(Arguments& arguments);
 RunCommand declare_bench_peers(Arguments& arguments);
 RunCommand declare_bench_random(Arguments& arguments);
+RunCommand declare_bench_jitter(Arguments& arguments);
 
 }  // namespace stellwerk::tool

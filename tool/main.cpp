@@ -38,8 +38,8 @@ constexpr std::array kCommands = {
             "--topology T (--collective C --size S | --jobs FILE) [options]", "", declare_bound},
     Command{"verify", "judge plan files: sends, finish times, bounds", "",
             "Exit status 0 if all are valid, 1 if one is not.\n", declare_verify},
-    Command{"simulate", "replay a plan, also on other latencies and bandwidths", "[options]",
-            "The order of sends and their dependencies stay, the clock does not.\n",
+    Command{"simulate", "replay a plan, also on other latencies and bandwidths, or under noise",
+            "[options]", "The order of sends and their dependencies stay, the clock does not.\n",
             declare_simulate},
     Command{"topo show", "summarise a topology", "", "", declare_topo_show},
     Command{"topo list", "list the built-in topologies", "", "", declare_topo_list},
@@ -73,6 +73,9 @@ constexpr std::array kCommands = {
             "4 to 64 GPUs, every collective, always the same problems; the ten with the largest "
             "gaps are printed. Under\nmpirun the processes share the work.\n",
             declare_bench_random},
+    Command{"bench jitter", "plans chosen under noise beside the nominal best and ring",
+            "[options]", "p99 of the finish, on the runs that decided and on as many fresh ones.\n",
+            declare_bench_jitter},
     Command{"planners", "list the planners and what they can do", "", "", declare_planners},
 };
 
