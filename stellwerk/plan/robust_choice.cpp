@@ -33,7 +33,7 @@ constexpr int kCounts[] = {1, 4, 16};
 /// Larger candidates take seconds to run often enough.
 constexpr std::size_t kMostSends = 100'000;
 constexpr double kShareOfPortfolio = 0.4;
-constexpr double kShareOfCandidate = 0.03;
+constexpr double kShareOfConstruction = 0.1;
 
 /// How many sends a plan has at least.
 std::size_t deliveries(const std::vector<Job>& jobs, int chunks) {
@@ -63,23 +63,24 @@ std::vector<Plan> candidate_plans(const PortfolioRequest& request, const StopCon
   add(request, kShareOfPortfolio);
   const bool adjustable = std::any_of(request.jobs.begin(), request.jobs.end(),
                                       [](const Job& job) { return job.auto_chunks; });
-  for (const int chunks : kCounts) {
-    if ((chunks > 1 && !adjustable) || deliveries(request.jobs, chunks) > kMostSends) break;
-    for (const PlannerRow& planner : planners()) {
-      const bool quick =
-          planner.kind == PlannerKind::baseline || planner.kind == PlannerKind::construction;
-      if (!quick || stop.should_stop()) continue;
-      PortfolioRequest asked = request;
-      asked.planner = planner.name;
-      asked.options.threads = 1;
-      for (Job& job : asked.jobs) {
-        if (job.auto_chunks) job.chunks = chunks;
-        job.auto_chunks = false;
-      }
-      try {
-        add(std::move(asked), kShareOfCandidate);
-      } catch (const Error& error) {
-        if (error.code() != ErrorCode::unsolved) throw;  // declined, or no time
+  // Baselines take milliseconds; constructions may use what time there is.
+  for (const PlannerKind kind : {PlannerKind::baseline, PlannerKind::construction}) {
+    for (const int chunks : kCounts) {
+      if ((chunks > 1 && !adjustable) || deliveries(request.jobs, chunks) > kMostSends) break;
+      for (const PlannerRow& planner : planners()) {
+        if (planner.kind != kind || stop.should_stop()) continue;
+        PortfolioRequest asked = request;
+        asked.planner = planner.name;
+        asked.options.threads = 1;
+        for (Job& job : asked.jobs) {
+          if (job.auto_chunks) job.chunks = chunks;
+          job.auto_chunks = false;
+        }
+        try {
+          add(std::move(asked), kind == PlannerKind::baseline ? 1 : kShareOfConstruction);
+        } catch (const Error& error) {
+          if (error.code() != ErrorCode::unsolved) throw;  // declined, or no time
+        }
       }
     }
   }
