@@ -46,6 +46,9 @@ std::string wrapped(const std::string& text, std::size_t column, std::size_t wid
   return result;
 }
 
+/// Stands for the missing value of an option that may stand alone; nobody types it.
+constexpr const char* kAlone = "\x01";
+
 /// The part of "--size=64M" before the equals sign.
 std::string option_word(const std::string& word) { return word.substr(0, word.find('=')); }
 
@@ -53,6 +56,10 @@ std::string option_word(const std::string& word) { return word.substr(0, word.fi
 
 void Arguments::value(ArgumentRow row, std::optional<std::string>& target) {
   declared_.push_back({.row = std::move(row), .value = &target});
+}
+
+void Arguments::optional_value(ArgumentRow row, std::optional<std::string>& target) {
+  declared_.push_back({.row = std::move(row), .value = &target, .may_be_empty = true});
 }
 
 void Arguments::flag(ArgumentRow row, bool& target) {
@@ -82,7 +89,14 @@ void Arguments::parse(const std::string& command, const std::vector<std::string>
     options.emplace_back(&declared, option);
   }
 
+  // An option that may stand alone takes a value only after an equals sign, never the next word.
   std::vector<std::string> reversed(words.rbegin(), words.rend());
+  for (const Declared& declared : declared_) {
+    if (!declared.may_be_empty) continue;
+    for (const std::string& name : split_names(declared.row.names)) {
+      std::replace(reversed.begin(), reversed.end(), name, name + "=" + kAlone);
+    }
+  }
   try {
     app.parse(reversed);
   } catch (const CLI::ArgumentMismatch& mismatch) {
@@ -130,7 +144,7 @@ void Arguments::parse(const std::string& command, const std::vector<std::string>
     if (results.empty()) continue;
     if (results.front().empty())
       refuse(name + " needs a value, as in '" + declared->row.example + "'");
-    *declared->value = results.front();
+    *declared->value = declared->may_be_empty && results.front() == kAlone ? "" : results.front();
   }
 
   std::size_t next = 0;
@@ -149,6 +163,18 @@ void Arguments::parse(const std::string& command, const std::vector<std::string>
   }
   if (next < operand_words.size())
     refuse("unexpected argument " + in_quotes(operand_words[next]) + see);
+}
+
+std::vector<std::pair<std::string, std::string>> Arguments::given() const {
+  std::vector<std::pair<std::string, std::string>> result;
+  for (const Declared& declared : declared_) {
+    const bool found = declared.value != nullptr ? declared.value->has_value()
+                                                 : declared.flag != nullptr && *declared.flag;
+    if (!found) continue;
+    result.emplace_back(split_names(declared.row.names).back(),
+                        declared.value != nullptr ? **declared.value : "");
+  }
+  return result;
 }
 
 std::string Arguments::operand_usage() const {
@@ -174,7 +200,8 @@ std::string Arguments::help() const {
         left.insert(at + 1, " ");
       }
       if (!declared.is_operand() && !declared.row.placeholder.empty()) {
-        left += " " + declared.row.placeholder;
+        left += declared.may_be_empty ? "[=" + declared.row.placeholder + "]"
+                                      : " " + declared.row.placeholder;
       }
       left += left.size() + 2 > kColumn ? "\n" + std::string(kColumn, ' ')
                                         : std::string(kColumn - left.size(), ' ');

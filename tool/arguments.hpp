@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace stellwerk::tool {
@@ -22,6 +23,8 @@ struct ArgumentRow {
 class Arguments {
  public:
   void value(ArgumentRow row, std::optional<std::string>& target);
+  /// May stand alone, and is then empty: "--cache", "--cache=FILE".
+  void optional_value(ArgumentRow row, std::optional<std::string>& target);
   void flag(ArgumentRow row, bool& target);
   /// Operands are taken in the order of declaration; `operands` (one or more) must be the last.
   void operand(ArgumentRow row, std::string& target);
@@ -30,6 +33,10 @@ class Arguments {
   /// Throws Error(usage): unknown option (with the nearest known one), missing or repeated value,
   /// missing operand.
   void parse(const std::string& command, const std::vector<std::string>& words) const;
+
+  /// The options that parse() found, by their longest names, with their values ("" for flags), in
+  /// the order of declaration. The bound variables must still be there.
+  std::vector<std::pair<std::string, std::string>> given() const;
 
   /// The part of the help that lists operands and options.
   std::string help() const;
@@ -40,6 +47,7 @@ class Arguments {
   struct Declared {
     ArgumentRow row;
     std::optional<std::string>* value = nullptr;
+    bool may_be_empty = false;
     bool* flag = nullptr;
     std::string* operand = nullptr;
     std::vector<std::string>* operands = nullptr;

@@ -13,6 +13,7 @@
 #include "tool/commands.hpp"
 #include "tool/noise_options.hpp"
 #include "tool/output_file.hpp"
+#include "tool/plan_cache_use.hpp"
 #include "tool/plan_options.hpp"
 #include "tool/problem_options.hpp"
 #include "tool/progress_line.hpp"
@@ -28,6 +29,7 @@ struct Options {
   LimitOptions limits;
   NoiseOptions noise;
   std::optional<std::string> choose;
+  std::optional<std::string> cache;
   std::optional<std::string> output;
   bool expand = false;
   bool json = false;
@@ -52,7 +54,7 @@ std::optional<Quantile> parse_choice(const Options& options) {
   return parse_quantile(*options.choose);
 }
 
-int run(const Options& options) {
+int run(const Options& options, const Arguments& arguments) {
   const PlanOptions planning = plan_options(options.planner);
   const std::optional<Quantile> choice = parse_choice(options);
   const NoiseStudy study = noise_study(options.noise, options.planner.seed);
@@ -60,18 +62,25 @@ int run(const Options& options) {
   if (options.output) check_writable(*options.output);
   StatedProblem stated = state_problem(options.problem);
 
+  std::optional<CachedPlanning> cache;
+  if (options.cache) cache.emplace(cache_path(*options.cache), stated, arguments.given());
+  std::optional<Plan> known = cache ? cache->find(judge) : std::nullopt;
+  const bool cached = known.has_value();
+
   ProgressLine progress;
   PortfolioRequest request{std::move(stated.topology), std::move(stated.jobs), stated.relays,
                            options.planner.planner.value_or(""), planning};
   // What comes back has passed the judge.
   std::string trials;
   Plan plan = [&] {
+    if (known) return std::move(*known);
     if (!choice) return make_plan(std::move(request), stop, &progress, judge);
     RobustChoice chosen = choose_plan(request, study, *choice, stop, &progress, judge);
     trials = trials_table(chosen);
     return std::move(chosen.plan);
   }();
   progress.erase();
+  if (cache && !cached) cache->store(plan);
 
   if (options.expand) expand(plan);
   if (options.output) write_plan(plan, *options.output);
@@ -79,8 +88,9 @@ int run(const Options& options) {
     fmt::print("{}", format_result(plan));
     return 0;
   }
-  fmt::print("{}", plan_report(plan, "yes: sends, finish times and bounds"));
-  if (choice) fmt::print("\n{}", trials);
+  fmt::print("{}", plan_report(plan, cached ? "yes, again: a plan from the cache"
+                                            : "yes: sends, finish times and bounds"));
+  if (choice && !cached) fmt::print("\n{}", trials);
   if (options.output) fmt::print("written to {}\n", *options.output);
   return 0;
 }
@@ -107,7 +117,13 @@ RunCommand declare_plan(Arguments& arguments) {
       options->expand);
   arguments.flag({"--json", "", "print the plan's result object instead of the table", "--json"},
                  options->json);
-  return [options] { return run(*options); };
+  arguments.optional_value(
+      {"--cache", "FILE",
+       "take the plan from the cache if it is there, and put it there if not (FILE: "
+       "$STELLWERK_CACHE, or plans.sqlite in the user's cache folder)",
+       "--cache=plans.sqlite"},
+      options->cache);
+  return [options, &arguments] { return run(*options, arguments); };
 }
 
 }  // namespace stellwerk::tool

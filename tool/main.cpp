@@ -76,6 +76,13 @@ constexpr std::array kCommands = {
     Command{"bench jitter", "plans chosen under noise beside the nominal best and ring",
             "[options]", "p99 of the finish, on the runs that decided and on as many fresh ones.\n",
             declare_bench_jitter},
+    Command{"cache list", "list the plans in the cache, those used last first", "[options]", "",
+            declare_cache_list},
+    Command{"cache show", "judge and describe a plan in the cache", "[options]", "",
+            declare_cache_show},
+    Command{"cache clear", "drop all plans from the cache", "[options]", "", declare_cache_clear},
+    Command{"cache limit", "set how large the cache may become", "[options]",
+            "What was not used for longest is dropped first.\n", declare_cache_limit},
     Command{"planners", "list the planners and what they can do", "", "", declare_planners},
 };
 
@@ -168,7 +175,7 @@ int run(std::vector<std::string> words) {
     words.erase(words.begin());
     if (words.empty()) return print(overview());
   }
-  for (const std::string group : {"topo", "bench"}) {
+  for (const std::string group : {"topo", "bench", "cache"}) {
     const bool about_group =
         words.front() == group && (words.size() == 1 ? asked_first : is_help(words[1]));
     if (!about_group) continue;
