@@ -55,8 +55,8 @@ TEST_F(Cli, SaysWhatItIs) {
 TEST_F(Cli, HelpShowsAnExampleForEveryOption) {
   for (const std::string command :
        {"plan", "bound", "verify", "simulate", "topo show", "topo list", "topo convert",
-        "topo compose", "planners", "compare", "bench published", "bench scale", "bench peers",
-        "bench random"}) {
+        "topo compose", "export", "planners", "compare", "bench published", "bench scale",
+        "bench peers", "bench random"}) {
     const Outcome help = box.run(command + " --help");
     EXPECT_EQ(help.status, 0) << command;
     EXPECT_EQ(help.out, box.run("help " + command).out);
@@ -214,6 +214,35 @@ TEST_F(Cli, MachinesBecomeClustersAndPlans) {
       "topo compose smi.txt --gpu a100 --fabric topology.conf --nic-speed 200Gbps --hosts n[1,3]");
   EXPECT_EQ(three.status, 0);
   EXPECT_THAT(three.out, AllOf(HasSubstr("n3.gpu0"), Not(HasSubstr("n2.gpu0"))));
+}
+
+TEST_F(Cli, PlansBecomeProgramsThatVerify) {
+  ASSERT_EQ(
+      box.run("plan -t dgx1 -c allreduce -s 8MB --chunks 2 --planner greedy -o plan.json").status,
+      0);
+  for (const std::string target : {"msccl", "azure", "rccl"}) {
+    for (const std::string place : {"", " --in-place"}) {
+      const Outcome written =
+          box.run("export plan.json --to msccl-xml --target " + target + place + " -o plan.xml");
+      ASSERT_EQ(written.status, 0) << written.err;
+      const Outcome judged = box.run("verify plan.xml");
+      EXPECT_EQ(judged.status, 0) << judged.out;
+      EXPECT_THAT(
+          judged.out,
+          AllOf(HasSubstr("valid " + std::string(place.empty() ? "out of place" : "in place")),
+                HasSubstr("connections must hold 1 step\n")));
+    }
+  }
+  // Sums go missing: a receive that adds becomes one that overwrites.
+  std::string text = box.read("plan.xml");
+  text.replace(text.find("type=\"rrc\""), 10, "type=\"r\"");
+  box.write("bad.xml", text);
+  const Outcome bad = box.run("verify bad.xml");
+  EXPECT_EQ(bad.status, 1);
+  EXPECT_THAT(bad.out, HasSubstr("not valid in place: GPU "));
+  const Outcome refused = box.run("export plan.json --to msccl");
+  EXPECT_EQ(refused.status, 2);
+  EXPECT_THAT(refused.err, HasSubstr("is none of msccl-xml"));
 }
 
 TEST_F(Cli, ListsPlanners) {

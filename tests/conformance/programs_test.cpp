@@ -1,0 +1,149 @@
+// Plans of every planner as programs: written as MSCCL XML, read back by code that shares nothing with the writer, run on
+// symbolic data with connections that hold one step, and looked through for races.
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <map>
+
+#include "stellwerk/base/error.hpp"
+#include "stellwerk/bound/bound.hpp"
+#include "stellwerk/check/msccl_run.hpp"
+#include "stellwerk/check/simulate.hpp"
+#include "stellwerk/io/catalogue.hpp"
+#include "stellwerk/io/msccl_writer.hpp"
+#include "stellwerk/io/msccl_xml.hpp"
+#include "stellwerk/lower/program.hpp"
+#include "stellwerk/plan/planner.hpp"
+
+namespace stellwerk {
+namespace {
+
+Plan planned(const PlannerRow& row, const Problem& problem) {
+  PlannerContext context;
+  context.bound = lower_bound(problem);
+  context.bound_chunked = lower_bound_chunked(problem, *context.bound);
+  context.rng = Rng(1);
+  PlanOptions options;
+  options.quick = true;
+  Plan plan;
+  plan.problem = problem;
+  PlannerOutcome outcome = row.plan(problem, options, context);
+  if (outcome.has_plan()) plan.sends = simulate(problem, outcome.sends).sends;
+  return plan;
+}
+
+/// Empty if the program is right, in place or not, for every runtime.
+std::string judged(const Plan& plan, MscclDialect dialect, bool in_place) {
+  const std::string text =
+      format_msccl_xml(lower::lower_plan(plan, in_place, msccl_limits(dialect)), dialect, {});
+  const check::MscclProgram program = read_msccl_xml(text, "program");
+  for (const std::string& fault : check::msccl_faults(program)) return fault;
+  for (const check::MscclTarget& target : check::msccl_targets()) {
+    if (target.name != msccl_limits(dialect).target) continue;
+    for (const std::string& excess : check::msccl_excesses(program, target)) return excess;
+  }
+  const check::MscclOutcome outcome = check::run_msccl(program, in_place, 1);
+  return outcome.stuck + outcome.wrong.value_or("") + outcome.race.value_or("");
+}
+
+TEST(Programs, OfEveryPlannerAreRight) {
+  std::map<std::string_view, int> programs;
+  for (const char* topology :
+       {"ring:4", "dgx1", "torus:3x3", "rail:2x4", "switch:6", "random:8,seed=3"}) {
+    for (const Collective collective :
+         {Collective::allgather, Collective::reducescatter, Collective::allreduce,
+          Collective::alltoall, Collective::broadcast, Collective::reduce}) {
+      for (const int chunks : {1, 3}) {
+        Job job;
+        job.name = "job";
+        job.collective = collective;
+        Topology network = catalogue_topology(topology);
+        job.ranks = network.gpus();
+        job.size = Bytes{1'000'000};
+        job.chunks = chunks;
+        const Problem problem = make_problem(std::move(network), {job});
+        for (const PlannerRow& row : planners()) {
+          // The exact ones take long and make no other kind of plan.
+          if (row.compressed || row.name == "milp" || row.name == "lp" || row.name == "rounds")
+            continue;
+          const Plan plan = planned(row, problem);
+          if (plan.sends.empty()) continue;
+          SCOPED_TRACE(std::string(row.name) + " on " + topology + ", " +
+                       std::string(to_string(collective)) + ", " + std::to_string(chunks));
+          for (const bool in_place : {false, true}) {
+            EXPECT_EQ(
+                judged(plan, chunks == 1 ? MscclDialect::rccl : MscclDialect::msccl, in_place), "");
+            ++programs[row.name];
+          }
+        }
+      }
+    }
+  }
+  for (const auto& [name, count] : programs)
+    std::printf("%-20.*s %3d programs right\n", static_cast<int>(name.size()), name.data(), count);
+  EXPECT_GT(programs.size(), 8u);
+}
+
+TEST(Programs, LimitsOfRuntimesAskForChannelsOrRefuse) {
+  Job job;
+  job.name = "job";
+  job.ranks = catalogue_topology("ring:8").gpus();
+  job.size = Bytes{1'000'000};
+  const auto plan = [&](int chunks) {
+    job.chunks = chunks;
+    for (const PlannerRow& row : planners()) {
+      if (row.name == "ring")
+        return planned(row, make_problem(catalogue_topology("ring:8"), {job}));
+    }
+    return Plan{};
+  };
+  // 7 * 32 sends over two links: more than 64 steps a thread block.
+  const lower::Program wide = lower::lower_plan(plan(32), false, msccl_limits(MscclDialect::rccl));
+  EXPECT_GT(wide.channels, 1);
+  EXPECT_EQ(judged(plan(32), MscclDialect::rccl, false), "");
+  try {
+    lower::lower_plan(plan(400), false, msccl_limits(MscclDialect::rccl));
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::unsolved);
+    EXPECT_NE(std::string(error.what()).find("not expressible for rccl: "), std::string::npos)
+        << error.what();
+    EXPECT_NE(std::string(error.what()).find("--chunks"), std::string::npos) << error.what();
+  }
+}
+
+TEST(Programs, WhatRuntimesCannotDoIsRefusedWithTheReason) {
+  const auto refused = [](const char* topology, Job job, const char* planner, Relays relays) {
+    Topology network = catalogue_topology(topology);
+    if (job.ranks.empty()) job.ranks = network.gpus();
+    const Problem problem = make_problem(std::move(network), {job}, relays);
+    for (const PlannerRow& row : planners()) {
+      if (row.name != planner) continue;
+      try {
+        lower::lower_plan(planned(row, problem), false, msccl_limits(MscclDialect::rccl));
+      } catch (const Error& error) {
+        return std::string(error.what());
+      }
+    }
+    return std::string("accepted");
+  };
+  Job job;
+  job.name = "job";
+  job.size = Bytes{1'000'000};
+  EXPECT_NE(refused("switch:4,multicast", job, "greedy", Relays::all).find("multicast"),
+            std::string::npos);
+  job.ranks = {NodeId(0), NodeId(2)};
+  EXPECT_NE(refused("ring:4", job, "greedy", Relays::all).find("forwards data but is no rank"),
+            std::string::npos);
+  job.ranks.clear();
+  job.collective = Collective::gather;
+  EXPECT_NE(refused("ring:4", job, "greedy", Relays::all).find("no gather"), std::string::npos);
+  job.collective = Collective::allgather;
+  job.size = Bytes{12};
+  job.chunks = 8;
+  EXPECT_NE(refused("ring:4", job, "greedy", Relays::all).find("too small for 8 chunks"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace stellwerk

@@ -1,0 +1,111 @@
+// stellwerk export: plans in the formats of others.
+#include <fmt/core.h>
+
+#include <array>
+#include <filesystem>
+#include <memory>
+
+#include "stellwerk/base/error.hpp"
+#include "stellwerk/core/expansion.hpp"
+#include "stellwerk/io/file.hpp"
+#include "stellwerk/io/msccl_writer.hpp"
+#include "stellwerk/io/plan_file.hpp"
+#include "stellwerk/io/text.hpp"
+#include "tool/commands.hpp"
+#include "tool/parse.hpp"
+
+namespace stellwerk::tool {
+namespace {
+
+struct ExportOptions {
+  std::string plan;
+  std::optional<std::string> to, target, protocol, min_bytes, max_bytes, output;
+  bool in_place = false;
+};
+
+[[noreturn]] void refuse(const std::string& message) { throw Error(ErrorCode::usage, message); }
+
+std::string export_msccl(const Plan& plan, const ExportOptions& options) {
+  const MscclDialect dialect = parse_msccl_dialect(options.target.value_or("rccl"));
+  MscclFile file;
+  file.name = std::filesystem::path(options.plan).stem().string();
+  std::erase_if(file.name, [](char c) { return c == '"' || c == '<' || c == '&' || c == '>'; });
+  if (options.protocol) file.protocol = *options.protocol;
+  if (file.protocol != "Simple" && file.protocol != "LL" && file.protocol != "LL128") {
+    refuse("--protocol " + in_quotes(file.protocol) + " is none of Simple, LL, LL128");
+  }
+  if (options.min_bytes)
+    file.min_bytes = parse_size_option("--min-bytes", *options.min_bytes).value;
+  if (options.max_bytes)
+    file.max_bytes = parse_size_option("--max-bytes", *options.max_bytes).value;
+  if (file.max_bytes > 0 && file.max_bytes < file.min_bytes)
+    refuse("--max-bytes is less than --min-bytes");
+  return format_msccl_xml(lower::lower_plan(plan, options.in_place, msccl_limits(dialect)), dialect,
+                          file);
+}
+
+struct Exporter {
+  std::string_view name, summary;
+  std::string (*write)(const Plan& plan, const ExportOptions& options);
+};
+constexpr std::array kExporters = {
+    Exporter{"msccl-xml", "an MSCCL algorithm, for --target msccl, azure or rccl", export_msccl},
+};
+
+std::string names() {
+  std::string list;
+  for (const Exporter& row : kExporters) list += (list.empty() ? "" : ", ") + std::string(row.name);
+  return list;
+}
+
+int run(const ExportOptions& options) {
+  if (!options.to) refuse("--to is missing: name a format (" + names() + ")");
+  for (const Exporter& row : kExporters) {
+    if (row.name != *options.to) continue;
+    Plan plan = read_plan(options.plan);
+    expand(plan);
+    const std::string text = row.write(plan, options);
+    if (options.output) {
+      write_file(*options.output, text);
+    } else {
+      fmt::print("{}", text);
+    }
+    return 0;
+  }
+  refuse("--to " + in_quotes(*options.to) + " is none of " + names());
+}
+
+}  // namespace
+
+RunCommand declare_export(Arguments& arguments) {
+  const auto options = std::make_shared<ExportOptions>();
+  arguments.operand(
+      {"PLAN", "", "a plan file", "stellwerk export plan.json --to msccl-xml -o plan.xml"},
+      options->plan);
+  std::string formats;
+  for (const Exporter& row : kExporters)
+    formats +=
+        (formats.empty() ? "" : "; ") + std::string(row.name) + ": " + std::string(row.summary);
+  arguments.value({"--to", "FORMAT", formats, "--to msccl-xml"}, options->to);
+  arguments.value({"--target", "RUNTIME", "whose dialect and limits: msccl, azure, rccl (default)",
+                   "--target azure"},
+                  options->target);
+  arguments.flag(
+      {"--in-place", "", "for calls whose input and output are one buffer", "--in-place"},
+      options->in_place);
+  arguments.value({"--protocol", "NAME", "Simple (default), LL or LL128", "--protocol LL"},
+                  options->protocol);
+  arguments.value({"--min-bytes", "SIZE",
+                   "least size of the call that the program is for (default 0)", "--min-bytes 1M"},
+                  options->min_bytes);
+  arguments.value(
+      {"--max-bytes", "SIZE",
+       "largest size of the call that the program is for (default: no limit)", "--max-bytes 64M"},
+      options->max_bytes);
+  arguments.value(
+      {"-o,--output", "FILE", "write to a file instead of standard output", "-o plan.xml"},
+      options->output);
+  return [options] { return run(*options); };
+}
+
+}  // namespace stellwerk::tool
