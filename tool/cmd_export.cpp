@@ -11,6 +11,7 @@
 #include "stellwerk/io/msccl_writer.hpp"
 #include "stellwerk/io/plan_file.hpp"
 #include "stellwerk/io/text.hpp"
+#include "stellwerk/io/trace_writer.hpp"
 #include "tool/commands.hpp"
 #include "tool/parse.hpp"
 
@@ -50,6 +51,10 @@ struct Exporter {
 };
 constexpr std::array kExporters = {
     Exporter{"msccl-xml", "an MSCCL algorithm, for --target msccl, azure or rccl", export_msccl},
+    Exporter{"trace", "trace events for Perfetto or chrome://tracing",
+             [](const Plan& plan, const ExportOptions&) { return format_trace(plan); }},
+    Exporter{"csv", "one line a send",
+             [](const Plan& plan, const ExportOptions&) { return format_sends_csv(plan); }},
 };
 
 std::string names() {
