@@ -10,11 +10,13 @@ namespace stellwerk::tool {
 RunCommand declare_planners(Arguments& /*arguments*/) {
   return [] {
     Table table;
-    table.add({"planner", "kind", "reductions", "copies", "compressed", "what it does"});
+    table.add(
+        {"planner", "kind", "reductions", "copies", "compressed", "objectives", "what it does"});
     for (const PlannerRow& row : planners()) {
       const auto mark = [](bool value) { return std::string(value ? "yes" : "-"); };
       table.add({std::string(row.name), std::string(to_string(row.kind)), mark(row.reductions),
-                 mark(row.copies), mark(row.compressed), std::string(row.summary)});
+                 mark(row.copies), mark(row.compressed), mark(row.objectives),
+                 std::string(row.summary)});
     }
     fmt::print("{}", table.text());
     return 0;

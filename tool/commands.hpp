@@ -23,6 +23,7 @@ struct Command {
 
 RunCommand declare_plan(Arguments& arguments);
 RunCommand declare_bound(Arguments& arguments);
+RunCommand declare_overlay(Arguments& arguments);
 RunCommand declare_verify(Arguments& arguments);
 RunCommand declare_simulate(Arguments& arguments);
 RunCommand declare_topo_show(Arguments& arguments);
@@ -41,5 +42,6 @@ RunCommand declare_bench_scale(Arguments& arguments);
 RunCommand declare_bench_peers(Arguments& arguments);
 RunCommand declare_bench_random(Arguments& arguments);
 RunCommand declare_bench_jitter(Arguments& arguments);
+RunCommand declare_bench_jobs(Arguments& arguments);
 
 }  // namespace stellwerk::tool

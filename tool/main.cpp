@@ -36,6 +36,12 @@ constexpr std::array kCommands = {
             declare_plan},
     Command{"bound", "prove lower bounds on the transfer time",
             "--topology T (--collective C --size S | --jobs FILE) [options]", "", declare_bound},
+    Command{"overlay", "several jobs, each by its own plan: the baseline of joint planning",
+            "--topology T --jobs FILE [options]",
+            "Every job is planned as if it were alone; then all run together and the network "
+            "shares its links. The result\nis a plan of its own (pieces of sends at constant "
+            "rates), verified like any other.\n",
+            declare_overlay},
     Command{"verify", "judge plan files: sends, finish times, bounds", "",
             "Exit status 0 if all are valid, 1 if one is not.\n", declare_verify},
     Command{"simulate", "replay a plan, also on other latencies and bandwidths, or under noise",
@@ -87,6 +93,12 @@ constexpr std::array kCommands = {
     Command{"cache clear", "drop all plans from the cache", "[options]", "", declare_cache_clear},
     Command{"cache limit", "set how large the cache may become", "[options]",
             "What was not used for longest is dropped first.\n", declare_cache_limit},
+    Command{"bench jobs", "several jobs: joint planning beside the overlays", "[options]",
+            "Random problems with fixed seeds, every objective, every plan verified; then the 896 "
+            "process groups of a training\nrun on 1,024 GPUs. Ratios are means over the problems; "
+            "'worse' counts plans above an overlay, 'losses' those that\nwould be above fair "
+            "sharing were it not a candidate.\n",
+            declare_bench_jobs},
     Command{"planners", "list the planners and what they can do", "", "", declare_planners},
 };
 

@@ -80,8 +80,10 @@ void declare(Arguments& arguments, PlannerOptions& options) {
        "--epoch 2x"},
       options.epoch);
   arguments.value({"--objective", "O",
-                   "milp: makespan (default) or weighted (sum over deliveries of weight / epoch)",
-                   "--objective weighted"},
+                   "of several jobs: makespan (default), weighted (sum of weight * completion) or "
+                   "slowdown (the largest, against each job's time alone); with --planner milp "
+                   "weighted is a sum over deliveries of weight / epoch",
+                   "--jobs jobs.json --objective slowdown"},
                   options.objective);
   arguments.flag({"--no-copy", "", "milp, lp: no node sends a chunk on more than once",
                   "--planner milp --no-copy"},
@@ -112,10 +114,19 @@ PlanOptions plan_options(const PlannerOptions& options) {
     result.threads = static_cast<int>(parse_integer("--threads", *options.threads, 1, 1024));
   if (options.epoch) result.epoch = parse_epoch(*options.epoch);
   if (options.objective) {
-    if (*options.objective != "makespan" && *options.objective != "weighted") {
-      refuse("--objective: '" + *options.objective + "' is neither 'makespan' nor 'weighted'");
+    const std::optional<Objective> objective = objective_named(*options.objective);
+    if (!objective) {
+      refuse("--objective: '" + *options.objective +
+             "' is none of 'makespan', 'weighted' and 'slowdown'");
     }
-    result.weighted_objective = *options.objective == "weighted";
+    const bool milp = options.planner && *options.planner == "milp";
+    result.weighted_objective = milp && *objective == Objective::weighted;
+    if (!result.weighted_objective) result.objective = *objective;
+    if (result.objective != Objective::makespan && options.planner &&
+        !find_planner(*options.planner).objectives) {
+      refuse("--objective " + *options.objective + ": planner '" + *options.planner +
+             "' plans for the makespan only: leave --planner out, or say --planner joint");
+    }
   }
   result.copy = !options.no_copy;
   result.store = !options.no_store;

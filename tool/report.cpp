@@ -129,13 +129,59 @@ void add_usage(Table& table, const Plan& plan) {
                            percent(idle / static_cast<double>(topology.gpus().size())))});
 }
 
+std::string slowdown_text(double slowdown) { return fmt::format("{:.3f}", slowdown); }
+
+/// What matters when several jobs share a network.
+void add_objectives(Table& table, const Plan& plan, const RecordedMetrics& metrics) {
+  const std::vector<Job>& jobs = plan.problem.jobs;
+  const Result& result = plan.result;
+  if (jobs.size() < 2) return;
+  double flow = 0, weights = 0, worst = 0, sum = 0;
+  for (std::size_t j = 0; j < jobs.size(); ++j) {
+    const auto weight = static_cast<double>(jobs[j].weight);
+    flow += weight * (result.job_finish[j] - jobs[j].start).seconds();
+    weights += weight;
+    worst = std::max(worst, metrics.jobs[j].slowdown.value_or(0));
+    sum += metrics.jobs[j].slowdown.value_or(0);
+  }
+  table.add({"weighted flow",
+             to_string(Time{std::llround(flow / weights * 1e12)}) + " (mean from start to end)"});
+  if (!result.job_alone.empty()) {
+    table.add({"slowdown", slowdown_text(worst) + " at most, " +
+                               slowdown_text(sum / static_cast<double>(jobs.size())) + " mean"});
+  }
+  if (!result.objective) return;
+  const ObjectiveRecord& record = *result.objective;
+  const auto value_text = [&](std::int64_t value) {
+    return record.objective == Objective::slowdown
+               ? slowdown_text(static_cast<double>(value) / static_cast<double>(kSlowdownUnit))
+               : to_string(Time{value});
+  };
+  table.add(
+      {"objective", std::string(to_string(record.objective)) + " " + value_text(record.value)});
+  if (record.bound) {
+    table.add({"bound, objective", value_text(record.bound->value) + ", gap " +
+                                       gap_text(Time{record.value}, Time{record.bound->value})});
+  }
+}
+
 void add_jobs(Table& table, const Plan& plan, const RecordedMetrics& metrics) {
+  constexpr std::size_t kMostShown = 40;
   const std::vector<Job>& jobs = plan.problem.jobs;
   if (jobs.size() < 2) return;
   for (std::size_t j = 0; j < jobs.size(); ++j) {
+    if (j == kMostShown) {
+      table.add({"...", fmt::format("{} more jobs: see --json or the plan file",
+                                    jobs.size() - kMostShown)});
+      break;
+    }
     std::string text = job_text(jobs[j]);
     if (jobs[j].start.ps > 0) text += ", from " + to_string(jobs[j].start);
     text += ": done at " + to_string(plan.result.job_finish[j]);
+    if (metrics.jobs[j].slowdown) {
+      text += ", alone in " + to_string(plan.result.job_alone[j]) + ", slowdown " +
+              slowdown_text(*metrics.jobs[j].slowdown);
+    }
     if (metrics.jobs[j].algbw) text += ", algbw " + rate_text(*metrics.jobs[j].algbw);
     if (metrics.jobs[j].busbw) text += ", busbw " + rate_text(*metrics.jobs[j].busbw);
     table.add({"job '" + jobs[j].name + "'", text});
@@ -176,6 +222,7 @@ std::string plan_report(const Plan& plan, const std::string& verified) {
     }
   }
   add_sizes_and_rates(table, plan, metrics);
+  add_objectives(table, plan, metrics);
   add_jobs(table, plan, metrics);
   add_bounds(table, plan);
   table.add({"solver time", effort_text(result)});

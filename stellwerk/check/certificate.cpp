@@ -110,6 +110,28 @@ class Checker {
     refuse("the certificate is of an unknown kind");
   }
 
+  CutLoad load() const {
+    const Cut cut = read_cut(false);
+    Distances to_go(nodes(), kInfinite);
+    for (std::size_t v = 0; v < nodes(); ++v) {
+      if (cut.destinations[v]) to_go[v] = 0;
+    }
+    spread_latency(to_go, true);
+    CutLoad result;
+    result.bytes = cut.bytes;
+    std::int64_t after = kInfinite;
+    for (const LinkId id : cut.entries) {
+      const Link& link = topology_.link(id);
+      result.bandwidth = sum(result.bandwidth, link.bandwidth.bytes_per_second);
+      const std::int64_t rest = to_go[link.to.index()];
+      if (rest == kInfinite) continue;
+      after = std::min(after, within_horizon(Int128{rest} + link.latency.ps));
+    }
+    if (after == kInfinite) refuse("the certificate proves nothing: its set cannot be entered");
+    result.after = Time{after};
+    return result;
+  }
+
  private:
   using Distances = std::vector<std::int64_t>;  // one a node, or kInfinite
   using Flags = std::vector<bool>;              // one a node
@@ -774,8 +796,57 @@ class Checker {
 
 }  // namespace
 
+namespace {
+
+/// The problem with the chunks of the certificate's jobs only, and the certificate for it.
+std::pair<Problem, Certificate> restricted(const Certificate& certificate, const Problem& problem) {
+  if (!problem.symmetry.trivial()) {
+    refuse("the certificate is about some jobs only, which a compressed plan cannot tell apart");
+  }
+  std::vector<bool> counts(problem.jobs.size());
+  for (const JobId job : certificate.jobs) {
+    if (!job.valid() || job.index() >= counts.size()) {
+      refuse("the certificate names job " + std::to_string(job.value) + ", which does not exist");
+    }
+    if (counts[job.index()]) {
+      refuse("the certificate names job " + std::to_string(job.value) + " twice");
+    }
+    counts[job.index()] = true;
+  }
+  std::pair<Problem, Certificate> result;
+  auto& [rest, proof] = result;
+  proof = certificate;
+  proof.jobs.clear();
+  rest.topology = problem.topology;
+  rest.jobs = problem.jobs;
+  rest.relays = problem.relays;
+  bool named = !certificate.chunk;
+  for (const ChunkId id : problem.chunk_ids()) {
+    if (!counts[problem.chunks[id].job.index()]) continue;
+    if (certificate.chunk == id) {
+      proof.chunk = ChunkId(rest.chunks.size());
+      named = true;
+    }
+    rest.chunks.push_back(problem.chunks[id]);
+  }
+  if (!named) refuse("the certificate names a chunk of a job that it is not about");
+  return result;
+}
+
+}  // namespace
+
 Time proven_by(const Certificate& certificate, const Problem& problem) {
-  return Checker(certificate, problem).proven();
+  if (certificate.jobs.empty()) return Checker(certificate, problem).proven();
+  const auto [rest, proof] = restricted(certificate, problem);
+  return Checker(proof, rest).proven();
+}
+
+CutLoad cut_load(const Certificate& cut, JobId job, const Problem& problem) {
+  if (cut.kind != Certificate::Kind::cut) refuse("only a cut bounds several jobs together");
+  Certificate of_job = cut;
+  of_job.jobs = {job};
+  const auto [rest, proof] = restricted(of_job, problem);
+  return Checker(proof, rest).load();
 }
 
 }  // namespace stellwerk

@@ -22,6 +22,7 @@
 #include "stellwerk/check/flights.hpp"
 #include "stellwerk/check/holds.hpp"
 #include "stellwerk/check/limits.hpp"
+#include "stellwerk/check/objective_bound.hpp"
 #include "stellwerk/check/quotient.hpp"
 #include "stellwerk/check/representatives.hpp"
 #include "stellwerk/core/metrics.hpp"
@@ -323,6 +324,54 @@ Judgement judge_bounds(const Plan& plan) {
   return {};
 }
 
+/// Times alone are what the planner says; the objective and its bound follow from the rest.
+Judgement judge_objective(const Plan& plan) {
+  const Result& result = plan.result;
+  const std::size_t jobs = plan.problem.jobs.size();
+  const auto positive = [](Time time) { return time.ps > 0; };
+  if (!result.job_alone.empty() &&
+      (result.job_alone.size() != jobs ||
+       !std::all_of(result.job_alone.begin(), result.job_alone.end(), positive))) {
+    return found(Violation::wrong_metric,
+                 "the jobs' times alone are not one positive time for each of the " +
+                     std::to_string(jobs) + " jobs");
+  }
+  if (!result.objective) return {};
+  const ObjectiveRecord& record = *result.objective;
+  const std::string name = to_string(record.objective);
+  if (record.objective == Objective::slowdown && result.job_alone.empty()) {
+    return found(Violation::wrong_metric, "slowdowns are recorded, but no times alone");
+  }
+  const std::int64_t value =
+      objective_value(record.objective, plan.problem.jobs, result.job_finish, result.job_alone);
+  if (value != record.value) {
+    return found(Violation::wrong_metric, "the objective '" + name + "' is recorded as " +
+                                              std::to_string(record.value) + ", but is " +
+                                              std::to_string(value));
+  }
+  if (!record.bound) return {};
+  std::int64_t proven = 0;
+  try {
+    proven =
+        proven_objective(record.objective, record.bound->groups, plan.problem, result.job_alone);
+  } catch (const Error& error) {
+    return found(Violation::wrong_bound,
+                 "the bound on the objective '" + name + "': " + error.what());
+  }
+  if (proven != record.bound->value) {
+    return found(Violation::wrong_bound,
+                 "the bound on the objective '" + name + "' is recorded as " +
+                     std::to_string(record.bound->value) + ", but its certificates prove " +
+                     std::to_string(proven));
+  }
+  if (proven > value) {
+    return found(Violation::wrong_bound, "the bound on the objective '" + name + "', " +
+                                             std::to_string(proven) + ", is above the plan's " +
+                                             std::to_string(value));
+  }
+  return {};
+}
+
 /// Figures that a file states besides the recorded times.
 Judgement judge_metrics(const Plan& plan) {
   if (!plan.result.recorded) return {};
@@ -392,6 +441,7 @@ Verdict verify(const Plan& plan) {
     if (auto finding = judge_sends(plan.problem, plan.sends, quotient, verdict)) return finding;
     if (auto finding = judge_finish(plan, verdict)) return finding;
     if (auto finding = judge_bounds(plan)) return finding;
+    if (auto finding = judge_objective(plan)) return finding;
     return judge_metrics(plan);
   };
   if (auto finding = judge()) refuse(verdict, std::move(*finding));

@@ -56,6 +56,7 @@ std::string first_difference(const Figures& recorded, const Figures& derived) {
   }
   if (differs(recorded.algbw, derived.algbw)) return "algbw";
   if (differs(recorded.busbw, derived.busbw)) return "busbw";
+  if (differs(recorded.slowdown, derived.slowdown)) return "slowdown";
   return "";
 }
 
@@ -309,6 +310,10 @@ RecordedMetrics derive_metrics(const Plan& plan) {
     const Time finish =
         i < plan.result.job_finish.size() ? plan.result.job_finish[i] : plan.result.transfer_time;
     result.jobs.push_back(figures(jobs[i], finish - jobs[i].start));
+    if (i < plan.result.job_alone.size() && plan.result.job_alone[i].ps > 0) {
+      result.jobs.back().slowdown = static_cast<double>((finish - jobs[i].start).ps) /
+                                    static_cast<double>(plan.result.job_alone[i].ps);
+    }
   }
   if (jobs.size() == 1) {
     result.total = figures(jobs.front(), plan.result.transfer_time);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "stellwerk/base/stop.hpp"
+#include "stellwerk/core/objective.hpp"
 #include "stellwerk/core/problem.hpp"
 #include "stellwerk/core/send.hpp"
 
@@ -33,6 +34,7 @@ struct Certificate {
   std::vector<std::int64_t> lengths;       ///< metric: one a link
   std::optional<ChunkId> chunk;            ///< latency; chunk_cut: only chunks of at least its size
   std::vector<std::vector<NodeId>> parts;  ///< partition, gossip
+  std::vector<JobId> jobs;  ///< any kind: only chunks of these jobs count; empty: of all
 
   friend bool operator==(const Certificate&, const Certificate&) = default;
 };
@@ -45,6 +47,24 @@ struct Bound {
   Certificate certificate;
 
   friend bool operator==(const Bound&, const Bound&) = default;
+};
+
+/// A proven lower bound on an objective that is not the makespan, from bounds on groups of jobs
+/// (docs/certificates.md, "Objectives").
+struct ObjectiveBound {
+  std::int64_t value = 0;  ///< in the units of objective_value
+  std::vector<Certificate> groups;
+
+  friend bool operator==(const ObjectiveBound&, const ObjectiveBound&) = default;
+};
+
+/// What was planned for, if not the makespan.
+struct ObjectiveRecord {
+  Objective objective = Objective::weighted;
+  std::int64_t value = 0;  ///< objective_value of the plan
+  std::optional<ObjectiveBound> bound;
+
+  friend bool operator==(const ObjectiveRecord&, const ObjectiveRecord&) = default;
 };
 
 /// How a planner ended: an outcome, not an error.
@@ -75,6 +95,7 @@ struct Figures {
   std::optional<Bytes> output_bytes_smallest;  ///< of the rank that gets least, where they differ
   std::optional<double> algbw;                 ///< bytes per second
   std::optional<double> busbw;                 ///< bytes per second
+  std::optional<double> slowdown;  ///< of one job: from its start to its end, over its time alone
 
   friend bool operator==(const Figures&, const Figures&) = default;
 };
@@ -95,9 +116,11 @@ struct RecordedMetrics {
 /// The `result` object of a plan file.
 struct Result {
   Time transfer_time;
-  std::vector<Time> job_finish;        ///< one a job
-  std::optional<Bound> bound;          ///< for any chunking
-  std::optional<Bound> bound_chunked;  ///< for these chunks; never below `bound`
+  std::vector<Time> job_finish;  ///< one a job
+  std::vector<Time> job_alone;   ///< one a job: how long its own plan takes alone; empty: unknown
+  std::optional<ObjectiveRecord> objective;  ///< absent: the makespan
+  std::optional<Bound> bound;                ///< for any chunking
+  std::optional<Bound> bound_chunked;        ///< for these chunks; never below `bound`
   std::string planner;
   std::vector<std::pair<std::string, std::string>> options;
   std::uint64_t seed = 1;

@@ -242,8 +242,33 @@ Certificate certificate_at(const Place& place, const Problem& problem) {
       result.parts.push_back(ids_at<NodeId>(parts[i], nodes, "node"));
     }
   }
+  keys.emplace_back("jobs");
+  if (const auto jobs = value_at(place, "jobs")) {
+    result.jobs = ids_at<JobId>(*jobs, problem.jobs.size(), "job");
+  }
   place.expect_keys(keys);
   return result;
+}
+
+std::optional<ObjectiveRecord> objective_at(const Place& result, const Problem& problem) {
+  const auto place = value_at(result, "objective");
+  if (!place) return std::nullopt;
+  place->expect_keys({"name", "value", "bound", "gap", "bound_certificates"});
+  ObjectiveRecord record;
+  record.objective =
+      one_of(place->at("name"), {Objective::makespan, Objective::weighted, Objective::slowdown});
+  record.value = place->at("value").integer(0, kMaxInt64);
+  const auto bound = value_at(*place, "bound");
+  const auto proof = value_at(*place, "bound_certificates");
+  if (bound.has_value() != proof.has_value()) {
+    place->fail("bound and bound_certificates go together: a bound needs its certificates");
+  }
+  if (!bound) return record;
+  record.bound = ObjectiveBound{bound->integer(0, kMaxInt64), {}};
+  for (std::size_t i = 0; i < proof->size(); ++i) {
+    record.bound->groups.push_back(certificate_at((*proof)[i], problem));
+  }
+  return record;
 }
 
 std::optional<Bound> bound_at(const Place& place, std::string_view value,
@@ -325,6 +350,7 @@ Result result_at(const Place& place, const Problem& problem) {
                      "output_bytes_smallest",
                      "chunks_per_block",
                      "jobs",
+                     "objective",
                      "planner",
                      "options",
                      "seed",
@@ -360,8 +386,8 @@ Result result_at(const Place& place, const Problem& problem) {
   }
   for (std::size_t i = 0; i < jobs.size(); ++i) {
     const Place job = jobs[i];
-    job.expect_keys({"name", "finish_ps", "size_bytes", "output_bytes", "output_bytes_smallest",
-                     "algbw", "busbw"});
+    job.expect_keys({"name", "finish_ps", "alone_ps", "slowdown", "size_bytes", "output_bytes",
+                     "output_bytes_smallest", "algbw", "busbw"});
     const Place name = job.at("name");
     if (name.text() != problem.jobs[i].name) {
       name.fail("is " + in_quotes(name.text()) + ", but job " + std::to_string(i) + " is " +
@@ -369,7 +395,14 @@ Result result_at(const Place& place, const Problem& problem) {
     }
     result.job_finish.push_back(Time{job.at("finish_ps").integer()});
     recorded.jobs.push_back(figures_at(job));
+    recorded.jobs.back().slowdown = figure_at(job, "slowdown");
+    const auto alone = value_at(job, "alone_ps");
+    if (i > 0 && alone.has_value() != !result.job_alone.empty()) {
+      job.fail("alone_ps is there for some jobs only: give it for all of them or for none");
+    }
+    if (alone) result.job_alone.push_back(Time{alone->integer(1, kMaxInt64)});
   }
+  result.objective = objective_at(place, problem);
 
   if (const auto planner = place.find("planner")) result.planner = planner->text();
   if (const auto options = place.find("options")) result.options = options_at(*options);
@@ -507,6 +540,10 @@ std::string certificate_text(const Certificate& certificate) {
     append_list(text, certificate.parts,
                 [&](const std::vector<NodeId>& part) { append_ids(text, part); });
   }
+  if (!certificate.jobs.empty()) {
+    text += ", \"jobs\": ";
+    append_ids(text, certificate.jobs);
+  }
   return text + "}";
 }
 
@@ -552,6 +589,24 @@ std::string proof_text(const std::optional<Bound>& bound) {
   return bound ? certificate_text(bound->certificate) : "null";
 }
 
+std::string objective_text(const ObjectiveRecord& record) {
+  std::string text = "{";
+  Fields fields(text, ", ");
+  fields.add("name", json::quote(to_string(record.objective)));
+  fields.add("value", std::to_string(record.value));
+  if (record.bound) {
+    fields.add("bound", std::to_string(record.bound->value));
+    const double bound = static_cast<double>(record.bound->value);
+    fields.add("gap", bound > 0 ? json::number(static_cast<double>(record.value) / bound - 1)
+                                : std::string("null"));
+    std::string groups;
+    append_list(groups, record.bound->groups,
+                [&](const Certificate& group) { groups += certificate_text(group); });
+    fields.add("bound_certificates", groups);
+  }
+  return text + "}";
+}
+
 /// `indent` is put before every line but the first.
 void append_result(std::string& text, const Plan& plan, std::string_view indent) {
   const Result& result = plan.result;
@@ -579,10 +634,15 @@ void append_result(std::string& text, const Plan& plan, std::string_view indent)
     job.add("name", json::quote(plan.problem.jobs[i].name));
     job.add("finish_ps", std::to_string(i < result.job_finish.size() ? result.job_finish[i].ps
                                                                      : result.transfer_time.ps));
+    if (i < result.job_alone.size()) {
+      job.add("alone_ps", std::to_string(result.job_alone[i].ps));
+      job.add("slowdown", optional_number(derived.jobs[i].slowdown));
+    }
     job.add(derived.jobs[i]);
     jobs += "}";
   }
   fields.add("jobs", jobs + "]");
+  if (result.objective) fields.add("objective", objective_text(*result.objective));
 
   fields.add("planner", json::quote(result.planner));
   std::string options = "{";

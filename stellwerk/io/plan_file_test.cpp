@@ -215,9 +215,11 @@ TEST(PlanFile, BrokenFilesAreRefusedInOneLine) {
       {cut, R"({"kind": "cut", "set": [5]})",
        "f: /result/bound_certificate/set/0: there is no node 5: there are 2, counted from 0"},
       {cut, R"({"kind": "cut", "set": [1], "lengths": []})",
-       "f: /result/bound_certificate/lengths: unknown key 'lengths': known are kind, set, target"},
+       "f: /result/bound_certificate/lengths: unknown key 'lengths': known are kind, set, target, "
+       "jobs"},
       {"\"finish_ps\": 720000", "\"finish\": 720000",
-       "f: /result/jobs/0/finish: unknown key 'finish': known are name, finish_ps, size_bytes, "
+       "f: /result/jobs/0/finish: unknown key 'finish': known are name, finish_ps, alone_ps, "
+       "slowdown, size_bytes, "
        "output_bytes, output_bytes_smallest, algbw, busbw"},
       {"{\"name\": \"j\", \"finish", "{\"name\": \"k\", \"finish",
        "f: /result/jobs/0/name: is 'k', but job 0 is 'j': one entry a job, in their order"},

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <numeric>
+#include <tuple>
+
+#include "stellwerk/check/byte_coverage.hpp"
 
 namespace stellwerk {
 namespace {
@@ -19,6 +22,32 @@ struct ByChunk {
   }
 };
 
+/// A part of a chunk of data, arrived.
+struct PartArrival {
+  NodeId node;
+  Time at;
+  Bytes offset;
+  Bytes bytes;
+};
+
+/// When the parts are everything, node by node; sorts them.
+template <class Met>
+void complete_parts(std::vector<PartArrival>& parts, Bytes whole, const Met& met) {
+  std::sort(parts.begin(), parts.end(), [](const PartArrival& a, const PartArrival& b) {
+    return std::tie(a.node, a.at) < std::tie(b.node, b.at);
+  });
+  for (std::size_t i = 0; i < parts.size();) {
+    const NodeId node = parts[i].node;
+    ByteCoverage coverage(whole);
+    for (; i < parts.size() && parts[i].node == node; ++i) {
+      if (coverage.complete()) continue;
+      coverage.add(parts[i].offset, parts[i].bytes);
+      if (coverage.complete()) met(node, parts[i].at);
+    }
+  }
+  parts.clear();
+}
+
 }  // namespace
 
 std::vector<Time> finish_times(const Problem& problem, const Schedule& sends) {
@@ -27,6 +56,7 @@ std::vector<Time> finish_times(const Problem& problem, const Schedule& sends) {
   constexpr Time kNever = Time::max();
   IdVector<NodeId, Time> met(problem.topology.nodes().size(), kNever);
   IdVector<NodeId, char> wants(problem.topology.nodes().size(), 0);
+  std::vector<PartArrival> parts;
   for (const ChunkId id : problem.chunk_ids()) {
     const Chunk& chunk = problem.chunks[id];
     for (const NodeId node : chunk.destinations) wants[node] = 1;
@@ -42,10 +72,17 @@ std::vector<Time> finish_times(const Problem& problem, const Schedule& sends) {
         const NodeId node = times.leaves[leaf];
         if (wants[node] == 0) continue;
         const Time arrival = send.start + times.arrival[leaf];
+        if (!chunk.is_reduction() && send.bytes < chunk.bytes) {
+          parts.push_back({node, arrival, send.offset, send.bytes});
+          continue;
+        }
         Time& known = met[node];
         if (known == kNever || chunk.is_reduction() == (arrival > known)) known = arrival;
       }
     }
+    complete_parts(parts, chunk.bytes, [&](NodeId node, Time at) {
+      met[node] = met[node] == kNever ? at : std::min(met[node], at);
+    });
     Time& job = finish[chunk.job.index()];
     for (const NodeId node : chunk.destinations) {
       if (met[node] != kNever) job = std::max(job, met[node]);

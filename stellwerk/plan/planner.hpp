@@ -30,6 +30,7 @@ struct PlanOptions {
   double gap = 0.01;  ///< stop when transfer time <= (1 + gap) * bound
   std::uint64_t seed = 1;
   int threads = 1;
+  Objective objective = Objective::makespan;  ///< of several jobs; joint
   bool quick = false;  ///< search: construction passes only
   bool copy = true;    ///< false: no node sends a chunk on more than once (milp, lp)
   bool store = true;   ///< false: a forwarding node sends on at once or never (milp)
@@ -93,6 +94,7 @@ struct PlannerRow {
   bool copies;      ///< handles chunks with several destinations
   bool compressed;  ///< plans representatives for all their images (Problem::symmetry)
   PlanFunction plan;
+  bool objectives = false;  ///< plans for other objectives than the makespan
 };
 
 /// All planners; the order is the order in which the portfolio tries them.

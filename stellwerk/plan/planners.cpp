@@ -10,6 +10,7 @@
 #include "stellwerk/plan/flow_planner.hpp"
 #include "stellwerk/plan/greedy.hpp"
 #include "stellwerk/plan/hierarchical.hpp"
+#include "stellwerk/plan/joint.hpp"
 #include "stellwerk/plan/lp_planner.hpp"
 #include "stellwerk/plan/milp.hpp"
 #include "stellwerk/plan/pat.hpp"
@@ -56,6 +57,8 @@ constexpr std::array kPlanners = {
                kConstruction, true, true, false, plan_greedy},
     PlannerRow{"trees", "throughput-optimal packing of trees, pipelined", kConstruction, true, true,
                false, plan_trees},
+    PlannerRow{"joint", "several jobs: plans made alone, scheduled together for an objective",
+               kImprovement, true, true, false, plan_joint, true},
     PlannerRow{"search", "multicast trees inserted one by one, then ruin and recreate",
                kImprovement, true, true, false, plan_search},
     PlannerRow{"lp", "time-expanded linear program, for demands without useful copies", kExact,

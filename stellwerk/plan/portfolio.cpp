@@ -23,6 +23,7 @@
 #include "stellwerk/base/resources.hpp"
 #include "stellwerk/base/version.hpp"
 #include "stellwerk/plan/attempt.hpp"
+#include "stellwerk/plan/job_portfolio.hpp"
 #include "stellwerk/plan/passing.hpp"
 #include "stellwerk/plan/problem_family.hpp"
 #include "stellwerk/plan/reachability.hpp"
@@ -402,7 +403,13 @@ class Portfolio {
 
 Plan make_plan(PortfolioRequest request, const StopCondition& stop, Progress* progress,
                const Judge& judge) {
-  return Portfolio(std::move(request), stop, progress, judge).run();
+  const auto usual = [&](const StopCondition& until) {
+    return Portfolio(request, until, progress, judge).run();
+  };
+  if (!wants_joint_plan(request)) return usual(stop);
+  if (!request.planner.empty() || request.options.objective != Objective::makespan)
+    return make_joint_plan(request, stop, progress, judge);
+  return make_better_plan(request, stop, progress, judge, usual);
 }
 
 }  // namespace stellwerk

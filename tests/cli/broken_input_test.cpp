@@ -171,7 +171,7 @@ TEST(BrokenInput, CommandLines) {
        "or "
        "a planner that works on representatives"},
       {"", "plan -t pair.json -c allgather -s 1K --objective speed", 2,
-       "--objective: 'speed' is neither 'makespan' nor 'weighted'"},
+       "--objective: 'speed' is none of 'makespan', 'weighted' and 'slowdown'"},
       {"", "plan -t pair.json -c allgather -s 1K --write-model m.mps", 2,
        "--write-model needs --planner milp or --planner lp"},
       {"", "plan -t pair.json -c allgather -s 1K --memory-limit 0", 2,
