@@ -132,7 +132,7 @@ int run(const Options& options) {
     add_summary(table, workload.topology, summary);
     ++rows;
   }
-  const bool groups = !options.only || std::string("groups").find(*options.only) == 0;
+  const bool groups = !options.only || std::string("groups").starts_with(*options.only);
   if (rows == 0 && !groups) {
     throw Error(ErrorCode::usage, "--only: there is no workload " + in_quotes(*options.only) +
                                       ": choose ndv2, torus, rail or groups");
