@@ -51,6 +51,8 @@ constexpr std::array kCommands = {
             "--to FORMAT [options]",
             "What the format cannot express is refused, with the reason and what to change.\n",
             declare_export},
+    Command{"import", "read a schedule of TE-CCL as a plan: verified, timed anew",
+            "--chunk-size SIZE [options]", "", declare_import},
     Command{"topo show", "summarise a topology", "", "", declare_topo_show},
     Command{"topo list", "list the built-in topologies", "", "", declare_topo_list},
     Command{"topo convert", "write a topology in our own format", "[options]", "",

@@ -55,7 +55,7 @@ TEST_F(Cli, SaysWhatItIs) {
 TEST_F(Cli, HelpShowsAnExampleForEveryOption) {
   for (const std::string command :
        {"plan", "bound", "verify", "simulate", "topo show", "topo list", "topo convert",
-        "topo compose", "export", "planners", "compare", "bench published", "bench scale",
+        "topo compose", "export", "import", "planners", "compare", "bench published", "bench scale",
         "bench peers", "bench random"}) {
     const Outcome help = box.run(command + " --help");
     EXPECT_EQ(help.status, 0) << command;
