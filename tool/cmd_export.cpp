@@ -7,6 +7,7 @@
 
 #include "stellwerk/base/error.hpp"
 #include "stellwerk/core/expansion.hpp"
+#include "stellwerk/io/chakra_writer.hpp"
 #include "stellwerk/io/file.hpp"
 #include "stellwerk/io/msccl_writer.hpp"
 #include "stellwerk/io/plan_file.hpp"
@@ -45,16 +46,41 @@ std::string export_msccl(const Plan& plan, const ExportOptions& options) {
                           file);
 }
 
+/// A file of an export: what follows the name that the user gave, and its contents.
+struct Part {
+  std::string suffix, contents;
+};
+using Parts = std::vector<Part>;
+
+Parts export_chakra(const Plan& plan, const ExportOptions& options) {
+  if (!options.output)
+    refuse(
+        "--output is missing: --to chakra writes a file for every rank, NAME.0.et, NAME.1.et, ...");
+  Parts parts;
+  for (std::string& trace : format_chakra(plan, options.in_place)) {
+    parts.push_back({"." + std::to_string(parts.size()) + ".et", std::move(trace)});
+  }
+  return parts;
+}
+
 struct Exporter {
   std::string_view name, summary;
-  std::string (*write)(const Plan& plan, const ExportOptions& options);
+  Parts (*write)(const Plan& plan, const ExportOptions& options);
 };
 constexpr std::array kExporters = {
-    Exporter{"msccl-xml", "an MSCCL algorithm, for --target msccl, azure or rccl", export_msccl},
-    Exporter{"trace", "trace events for Perfetto or chrome://tracing",
-             [](const Plan& plan, const ExportOptions&) { return format_trace(plan); }},
+    Exporter{"msccl-xml", "an MSCCL algorithm, for --target msccl, azure or rccl",
+             [](const Plan& plan, const ExportOptions& options) -> Parts {
+               return {{"", export_msccl(plan, options)}};
+             }},
+    Exporter{
+        "trace", "trace events for Perfetto or chrome://tracing",
+        [](const Plan& plan, const ExportOptions&) -> Parts { return {{"", format_trace(plan)}}; }},
     Exporter{"csv", "one line a send",
-             [](const Plan& plan, const ExportOptions&) { return format_sends_csv(plan); }},
+             [](const Plan& plan, const ExportOptions&) -> Parts {
+               return {{"", format_sends_csv(plan)}};
+             }},
+    Exporter{"chakra", "Chakra traces for ASTRA-sim's custom collectives, a file a rank",
+             export_chakra},
 };
 
 std::string names() {
@@ -69,11 +95,12 @@ int run(const ExportOptions& options) {
     if (row.name != *options.to) continue;
     Plan plan = read_plan(options.plan);
     expand(plan);
-    const std::string text = row.write(plan, options);
-    if (options.output) {
-      write_file(*options.output, text);
-    } else {
-      fmt::print("{}", text);
+    for (const Part& part : row.write(plan, options)) {
+      if (options.output) {
+        write_file(*options.output + part.suffix, part.contents);
+      } else {
+        fmt::print("{}", part.contents);
+      }
     }
     return 0;
   }

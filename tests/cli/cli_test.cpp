@@ -242,8 +242,10 @@ TEST_F(Cli, PlansBecomeProgramsThatVerify) {
   EXPECT_THAT(bad.out, HasSubstr("not valid in place: GPU "));
   const Outcome refused = box.run("export plan.json --to msccl");
   EXPECT_EQ(refused.status, 2);
-  EXPECT_THAT(refused.err, HasSubstr("is none of msccl-xml, trace, csv"));
+  EXPECT_THAT(refused.err, HasSubstr("is none of msccl-xml, trace, csv, chakra"));
   EXPECT_THAT(box.run("export plan.json --to trace").out, StartsWith("{\"displayTimeUnit\""));
+  EXPECT_EQ(box.run("export plan.json --to chakra -o trace").status, 0);
+  EXPECT_GT(box.read("trace.7.et").size(), 1000u);
   EXPECT_THAT(box.run("export plan.json --to csv").out, StartsWith("send,chunk,op,from,to,"));
 }
 
