@@ -161,7 +161,7 @@ int show_machine(const Machine& machine) {
 
 int show(const std::string& name, const MachineHints& hints) {
   if (const auto machine = load_machine(name, hints)) return show_machine(*machine);
-  const Topology topology = load_topology(name);
+  const Topology topology = load_topology(name, hints);
   Table table;
   table.add({"topology", topology.name()});
   if (!topology.note().empty()) table.add({"note", topology.note()});

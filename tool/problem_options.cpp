@@ -110,7 +110,8 @@ void declare(Arguments& arguments, MachineHints& hints) {
                   hints.gpu);
   std::string names;
   for (const FormatRow& row : formats()) {
-    if (row.read_machine) names += (names.empty() ? "" : ", ") + std::string(row.name);
+    if (row.read_machine || row.read_topology)
+      names += (names.empty() ? "" : ", ") + std::string(row.name);
   }
   arguments.value(
       {"--format", "NAME", "what the file of a machine is, where it is not recognised: " + names,

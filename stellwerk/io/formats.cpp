@@ -5,6 +5,8 @@
 #include <filesystem>
 
 #include "stellwerk/base/error.hpp"
+#include "stellwerk/io/astra_network.hpp"
+#include "stellwerk/io/msccl_xml.hpp"
 #include "stellwerk/io/nccl_topology.hpp"
 #include "stellwerk/io/rocm_topology.hpp"
 #include "stellwerk/io/smi_matrix.hpp"
@@ -17,23 +19,66 @@ bool has(std::string_view text, std::string_view what) {
   return text.find(what) != std::string_view::npos;
 }
 
+/// Rows that are recognised and no more.
+constexpr FormatRow only(std::string_view name, std::string_view summary,
+                         bool (*looks_like)(std::string_view), std::string_view remedy = "") {
+  return {name, summary, looks_like, nullptr, nullptr, nullptr, remedy};
+}
+
+bool begins(std::string_view text, std::string_view what) {
+  return has(text.substr(0, 4096), what);
+}
+
 constexpr std::array kFormats = {
     FormatRow{"nccl-topology", "NCCL or RCCL topology XML (NCCL_TOPO_DUMP_FILE, NCCL_TOPO_FILE)",
-              looks_like_nccl_topology, read_nccl_topology, nullptr},
+              looks_like_nccl_topology, read_nccl_topology, nullptr, nullptr, ""},
     FormatRow{"nvidia-smi", "the text of nvidia-smi topo -m", looks_like_smi_matrix,
-              read_smi_matrix, nullptr},
+              read_smi_matrix, nullptr, nullptr, ""},
     FormatRow{"rocm-smi", "the text of rocm-smi --showtopo or amd-smi topology",
-              looks_like_rocm_topology, read_rocm_topology, nullptr},
+              looks_like_rocm_topology, read_rocm_topology, nullptr, nullptr, ""},
     FormatRow{"ibnetdiscover", "the text of ibnetdiscover", looks_like_ibnetdiscover, nullptr,
-              read_ibnetdiscover},
+              read_ibnetdiscover, nullptr,
+              "join machines by it: stellwerk topo compose MACHINE --fabric FILE"},
     FormatRow{"slurm", "Slurm topology.conf", looks_like_slurm_topology, nullptr,
-              read_slurm_topology},
-    FormatRow{"msccl-xml", "an MSCCL algorithm in XML",
-              [](std::string_view text) { return has(text.substr(0, 4096), "<algo"); }, nullptr,
-              nullptr},
-    FormatRow{"nccl-graph", "NCCL graph XML (NCCL_GRAPH_FILE)",
-              [](std::string_view text) { return has(text.substr(0, 4096), "<graphs"); }, nullptr,
-              nullptr},
+              read_slurm_topology, nullptr,
+              "join machines by it: stellwerk topo compose MACHINE --fabric FILE"},
+    FormatRow{"astra-network", "an ASTRA-sim analytical network (yml)", looks_like_astra_network,
+              nullptr, nullptr, read_astra_network, ""},
+    // Before MSCCL XML: it may carry the XML that it was made from.
+    only("chakra", "a Chakra execution trace",
+         [](std::string_view text) { return begins(text, "schema") && begins(text, "chakra"); }),
+    only("msccl-xml", "an MSCCL algorithm in XML", looks_like_msccl_xml,
+         "judge it with stellwerk verify"),
+    only("nccl-graph", "NCCL graph XML (NCCL_GRAPH_FILE)",
+         [](std::string_view text) { return begins(text, "<graphs"); }),
+    only(
+        "teccl-schedule", "a schedule of TE-CCL",
+        [](std::string_view text) { return has(text, "\"7-Flows\""); },
+        "read it with stellwerk import"),
+    only("teccl-input", "an input of TE-CCL",
+         [](std::string_view text) { return begins(text, "\"TopologyParams\""); }),
+    only("taccl-topology", "a topology of TACCL",
+         [](std::string_view text) { return begins(text, "\"node_betas_list\""); }),
+    only("taccl-sketch", "a sketch of TACCL",
+         [](std::string_view text) { return begins(text, "\"intranode_sketch\""); }),
+    only("mscclpp", "an MSCCL++ execution plan",
+         [](std::string_view text) {
+           return has(text, "\"threadblocks\"") && has(text, "\"gpus\"");
+         }),
+    only("topograph", "a model of topograph",
+         [](std::string_view text) {
+           return text.starts_with("switches:") || has(text, "\nswitches:") ||
+                  has(text, "\nblocks:");
+         }),
+    only("nccl-tests", "the output of nccl-tests",
+         [](std::string_view text) { return has(text, "algbw") && has(text, "busbw"); }),
+    only("astra-system", "a system or memory file of ASTRA-sim",
+         [](std::string_view text) {
+           return begins(text, "\"scheduling-policy\"") || begins(text, "\"memory-type\"") ||
+                  begins(text, "\"logical-dims\"");
+         }),
+    only("astra-htsim", "an htsim topology of ASTRA-sim",
+         [](std::string_view text) { return begins(text, "Tiers ") && begins(text, "Podsize "); }),
 };
 
 /// The row that `format` names or the text looks like; refuses a text that no row of `wanted` reads.
@@ -50,7 +95,8 @@ const FormatRow& row_for(std::string_view text, const std::string& file,
   throw Error(ErrorCode::unreadable_input,
               one_line(file) + ": " +
                   (row ? "recognised as " + std::string(row->summary) : "not recognised") +
-                  ", but " + what + " is wanted: " + list);
+                  ", but " + what + " is wanted: " + list +
+                  (row && !row->remedy.empty() ? "; " + std::string(row->remedy) : ""));
 }
 
 }  // namespace

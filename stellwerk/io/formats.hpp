@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "stellwerk/core/topology.hpp"
 #include "stellwerk/io/fabric.hpp"
 #include "stellwerk/io/machine.hpp"
 
@@ -16,8 +17,10 @@ struct FormatRow {
   std::string_view name;     ///< for --format
   std::string_view summary;  ///< what it is and where it comes from
   bool (*looks_like)(std::string_view text);
-  Machine (*read_machine)(std::string_view text, const std::string& file);  ///< or nullptr
-  Fabric (*read_fabric)(std::string_view text, const std::string& file);    ///< or nullptr
+  Machine (*read_machine)(std::string_view text, const std::string& file);    ///< or nullptr
+  Fabric (*read_fabric)(std::string_view text, const std::string& file);      ///< or nullptr
+  Topology (*read_topology)(std::string_view text, const std::string& file);  ///< or nullptr
+  std::string_view remedy;  ///< of what is not read here: what to do with it; may be empty
 };
 
 /// In the order in which they are tried.

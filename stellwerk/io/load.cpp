@@ -21,10 +21,20 @@ bool is_file(const std::string& spec) {
   throw Error(ErrorCode::unreadable_input, one_line(spec) + ": is a folder: name a topology file");
 }
 
-/// Our own files are JSON; none of the others that are read is.
-bool is_own(std::string_view text) {
+/// A file of our own, or one that nobody knows and that our reader shall complain of.
+bool is_own(std::string_view text, const MachineHints& hints) {
+  if (hints.format) return false;
   const std::size_t start = text.find_first_not_of(" \t\r\n");
-  return start == std::string_view::npos || text[start] == '{' || text[start] == '[';
+  if (start == std::string_view::npos) return true;
+  const bool json = text[start] == '{' || text[start] == '[';
+  return json &&
+         (text.substr(0, 4096).find("stellwerk.") != std::string_view::npos || !recognise(text));
+}
+
+/// The reader of whole topologies, if the file is of such a kind.
+const FormatRow* topology_row(std::string_view text, const MachineHints& hints) {
+  const FormatRow* row = hints.format ? &find_format(*hints.format) : recognise(text);
+  return row && row->read_topology ? row : nullptr;
 }
 
 Machine machine_of(const std::string& text, const std::string& spec, const MachineHints& hints) {
@@ -40,7 +50,8 @@ Machine machine_of(const std::string& text, const std::string& spec, const Machi
 Topology load_topology(const std::string& spec, const MachineHints& hints) {
   if (is_file(spec)) {
     const std::string text = read_file(spec);
-    if (!hints.format && is_own(text)) return parse_topology(text, spec);
+    if (is_own(text, hints)) return parse_topology(text, spec);
+    if (const FormatRow* row = topology_row(text, hints)) return row->read_topology(text, spec);
     return machine_topology(machine_of(text, spec, hints), spec);
   }
   if (is_catalogue_name(spec)) return catalogue_topology(spec);
@@ -56,7 +67,7 @@ Topology load_topology(const std::string& spec, const MachineHints& hints) {
 std::optional<Machine> load_machine(const std::string& spec, const MachineHints& hints) {
   if (!is_file(spec)) return std::nullopt;
   const std::string text = read_file(spec);
-  if (!hints.format && is_own(text)) return std::nullopt;
+  if (is_own(text, hints) || topology_row(text, hints)) return std::nullopt;
   return machine_of(text, spec, hints);
 }
 

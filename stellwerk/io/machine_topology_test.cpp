@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
+#include <set>
 #include <string>
 
 #include "stellwerk/base/error.hpp"
@@ -148,6 +149,36 @@ TEST(Machines, TheCorpusIsReadOrRefusedByName) {
   }
   EXPECT_EQ(read, 45u);
   EXPECT_EQ(refused, 3u);  // two excerpts and one file that holds no GPU
+}
+
+/// Every file of the corpus is of a kind that is known by name.
+TEST(Machines, EveryKindOfTheCorpusIsRecognised) {
+  const std::filesystem::path corpus =
+      std::filesystem::path(testing::kSourceDir) / ".." / "shared" / "corpus";
+  if (!std::filesystem::is_directory(corpus)) GTEST_SKIP() << "SKIPPED: no ../shared here";
+  const std::map<std::string, std::set<std::string_view>> wanted = {
+      {"astrasim", {"astra-network", "astra-system", "astra-htsim", "chakra"}},
+      {"fabric", {"ibnetdiscover", "slurm", "topograph"}},
+      {"msccl_xml", {"msccl-xml"}},
+      {"mscclpp_plan", {"mscclpp"}},
+      {"nccl_graph", {"nccl-graph"}},
+      {"nccl_topo", {"nccl-topology"}},
+      {"nccltests", {"nccl-tests"}},
+      {"rccl_topo", {"nccl-topology"}},
+      {"rocm", {"rocm-smi"}},
+      {"smi", {"nvidia-smi"}},
+      {"taccl", {"taccl-topology", "taccl-sketch"}},
+      {"teccl", {"teccl-input", "teccl-schedule"}},
+  };
+  std::map<std::string, std::set<std::string_view>> found;
+  for (const auto& [folder, kinds] : wanted) {
+    for (const auto& entry : std::filesystem::directory_iterator(corpus / folder)) {
+      const FormatRow* row = recognise(read_file(entry.path().string()));
+      ASSERT_TRUE(row) << entry.path();
+      found[folder].insert(row->name);
+    }
+  }
+  EXPECT_EQ(found, wanted);
 }
 
 }  // namespace

@@ -1,0 +1,70 @@
+// One libFuzzer target a reader (scripts/fuzz): whatever the text, the reader returns or throws Error with one line.
+#include <cstdlib>
+#include <string>
+#include <string_view>
+
+#include "stellwerk/base/error.hpp"
+#include "stellwerk/check/msccl_run.hpp"
+#include "stellwerk/io/fabric.hpp"
+#include "stellwerk/io/machine_topology.hpp"
+#include "stellwerk/io/msccl_xml.hpp"
+#include "stellwerk/io/nccl_topology.hpp"
+#include "stellwerk/io/plan_file.hpp"
+#include "stellwerk/io/rocm_topology.hpp"
+#include "stellwerk/io/smi_matrix.hpp"
+#include "stellwerk/io/teccl_schedule.hpp"
+#include "stellwerk/io/topology_file.hpp"
+
+namespace stellwerk {
+namespace {
+
+void use(const Machine& machine) { machine_topology(filled(machine, "h100"), "f"); }
+
+void read(std::string_view text) {
+#if defined(FUZZ_NCCL_TOPOLOGY)
+  use(read_nccl_topology(text, "f"));
+#elif defined(FUZZ_NVIDIA_SMI)
+  use(read_smi_matrix(text, "f"));
+#elif defined(FUZZ_ROCM_SMI)
+  use(read_rocm_topology(text, "f"));
+#elif defined(FUZZ_IBNETDISCOVER)
+  read_ibnetdiscover(text, "f");
+#elif defined(FUZZ_SLURM)
+  read_slurm_topology(text, "f");
+#elif defined(FUZZ_MSCCL_XML)
+  const check::MscclProgram program = read_msccl_xml(text, "f");
+  // Sizes that fit a test: a few numbers can ask for a gigabyte.
+  if (program.chunks > 1000 || program.gpus.size() > 100) return;
+  for (const check::MscclGpu& gpu : program.gpus) {
+    if (gpu.input > 1000 || gpu.output > 1000 || gpu.scratch > 1000) return;
+  }
+  if (!check::msccl_faults(program).empty()) return;
+  check::run_msccl(program, program.in_place, 1);
+#elif defined(FUZZ_TECCL)
+  const TecclSchedule schedule = parse_teccl_schedule(text, "f");
+  for (const TecclSchedule::Flow& flow : schedule.flows) {
+    if (flow.from > 100 || flow.to > 100) return;
+    for (const int node : flow.via) {
+      if (node > 100) return;
+    }
+  }
+  teccl_plan(schedule, teccl_network(schedule, Bytes{1000}), Bytes{1000}, "f");
+#elif defined(FUZZ_TOPOLOGY)
+  parse_topology(text, "f");
+#else
+#error "name a reader"
+#endif
+}
+
+}  // namespace
+}  // namespace stellwerk
+
+extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
+  try {
+    stellwerk::read(std::string_view(reinterpret_cast<const char*>(data), size));
+  } catch (const stellwerk::Error& error) {
+    const std::string message = error.what();
+    if (message.empty() || message.find('\n') != std::string::npos) std::abort();
+  }
+  return 0;
+}
