@@ -36,6 +36,7 @@ RunCommand declare_cache_clear(Arguments& arguments);
 RunCommand declare_cache_limit(Arguments& arguments);
 RunCommand declare_export(Arguments& arguments);
 RunCommand declare_import(Arguments& arguments);
+RunCommand declare_library(Arguments& arguments);
 RunCommand declare_planners(Arguments& arguments);
 RunCommand declare_compare(Arguments& arguments);
 RunCommand declare_bench_published(Arguments& arguments);

@@ -53,6 +53,11 @@ constexpr std::array kCommands = {
             declare_export},
     Command{"import", "read a schedule of TE-CCL as a plan: verified, timed anew",
             "--chunk-size SIZE [options]", "", declare_import},
+    Command{"library", "programs for a range of sizes, ready to install",
+            "--topology T --collectives LIST -o FOLDER [options]",
+            "Every size is planned for, with the time limit for each; neighbouring sizes share a "
+            "program where that costs little.\n",
+            declare_library},
     Command{"topo show", "summarise a topology", "", "", declare_topo_show},
     Command{"topo list", "list the built-in topologies", "", "", declare_topo_list},
     Command{"topo convert", "write a topology in our own format", "[options]", "",

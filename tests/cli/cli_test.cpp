@@ -55,8 +55,8 @@ TEST_F(Cli, SaysWhatItIs) {
 TEST_F(Cli, HelpShowsAnExampleForEveryOption) {
   for (const std::string command :
        {"plan", "bound", "verify", "simulate", "topo show", "topo list", "topo convert",
-        "topo compose", "export", "import", "planners", "compare", "bench published", "bench scale",
-        "bench peers", "bench random"}) {
+        "topo compose", "export", "import", "library", "planners", "compare", "bench published",
+        "bench scale", "bench peers", "bench random"}) {
     const Outcome help = box.run(command + " --help");
     EXPECT_EQ(help.status, 0) << command;
     EXPECT_EQ(help.out, box.run("help " + command).out);
@@ -247,6 +247,21 @@ TEST_F(Cli, PlansBecomeProgramsThatVerify) {
   EXPECT_EQ(box.run("export plan.json --to chakra -o trace").status, 0);
   EXPECT_GT(box.read("trace.7.et").size(), 1000u);
   EXPECT_THAT(box.run("export plan.json --to csv").out, StartsWith("send,chunk,op,from,to,"));
+}
+
+TEST_F(Cli, ALibraryCoversAllSizesWithProgramsThatVerify) {
+  const std::string command =
+      "library -t ring:4 --collectives allgather,reducescatter --sizes 1K,1M,64M --planner greedy "
+      "--max-chunks 4 --gap 20% -o programs";
+  const Outcome made = box.run(command);
+  ASSERT_EQ(made.status, 0) << made.err;
+  EXPECT_THAT(made.out, AllOf(HasSubstr("no limit"), HasSubstr("programs.csv")));
+  EXPECT_EQ(box.run("verify programs/allgather-0.xml programs/reducescatter-0.xml").status, 0);
+  EXPECT_THAT(box.read("programs.csv"),
+              AllOf(HasSubstr("\nallgather,0,"), HasSubstr("\nreducescatter,0,")));
+  const Outcome again = box.run(command);
+  EXPECT_EQ(again.status, 3);
+  EXPECT_THAT(again.err, HasSubstr("is not empty"));
 }
 
 TEST_F(Cli, ListsPlanners) {
