@@ -142,6 +142,20 @@ class ObjectiveSearch {
  private:
   std::vector<bound::Entry> entries_to(const Machine& machine,
                                        const std::vector<NodeId>& wanting) const {
+    // Few ways in, few that want: ways to each are known from other sets.
+    if (machine.entries.size() * wanting.size() <= 4 * network_.nodes()) {
+      std::vector<bound::Entry> result;
+      for (const LinkId id : machine.entries) {
+        const Link& link = problem_.topology.link(id);
+        std::int64_t rest = graph::kUnreachable;
+        for (const NodeId node : wanting) {
+          rest = std::min(rest, network_.to(node)[link.to.index()]);
+        }
+        if (rest >= graph::kUnreachable) continue;
+        result.push_back({link.from, link.bandwidth.bytes_per_second, link.latency.ps + rest});
+      }
+      return result;
+    }
     std::vector<graph::Start> starts;
     for (const NodeId node : wanting) starts.push_back({node.value});
     return bound::entries_towards(
@@ -161,7 +175,8 @@ class ObjectiveSearch {
     for (const std::uint32_t position : demand_.entering(set)) {
       const bound::Block& block = demand_.block(position);
       const JobId job = block.chunk->job;
-      if (machine.loads.empty() || machine.loads.back().job != job) machine.loads.push_back({job, 0, Time::max(), {}});
+      if (machine.loads.empty() || machine.loads.back().job != job)
+        machine.loads.push_back({job, 0, Time::max(), {}});
       Load& load = machine.loads.back();
       load.bytes += block.bytes;
       load.ready = std::min(load.ready, block.chunk->ready);

@@ -85,8 +85,13 @@ std::int64_t least(std::vector<Gate> gates, Int128 amount) {
 /// The certificate against one problem.
 class Checker {
  public:
-  Checker(const Certificate& certificate, const Problem& problem)
-      : certificate_(certificate), problem_(problem), topology_(problem.topology) {}
+  /// `chunks`: those that count, of a problem in full; all the problem's otherwise.
+  Checker(const Certificate& certificate, const Problem& problem,
+          const IdVector<ChunkId, Chunk>& chunks)
+      : certificate_(certificate),
+        problem_(problem),
+        chunks_(chunks),
+        topology_(problem.topology) {}
 
   Time proven() {
     switch (certificate_.kind) {
@@ -157,7 +162,7 @@ class Checker {
 
   ChunkId chunk() const {
     const ChunkId id = *certificate_.chunk;
-    if (!id.valid() || id.index() >= problem_.chunks.size()) {
+    if (!id.valid() || id.index() >= chunks_.size()) {
       refuse("the certificate names chunk " + std::to_string(id.value) + ", which does not exist");
     }
     return id;
@@ -254,7 +259,7 @@ class Checker {
     }
 
     const bool at_least = certificate_.kind == Certificate::Kind::chunk_cut && certificate_.chunk;
-    const Bytes smallest = at_least ? problem_.chunks[chunk()].bytes : Bytes{1};
+    const Bytes smallest = at_least ? chunks_[chunk()].bytes : Bytes{1};
     cut.destinations.resize(nodes());
     if (problem_.symmetry.trivial()) {
       count_chunks(cut, wanting, outside, smallest);
@@ -273,7 +278,7 @@ class Checker {
   void count_chunks(Cut& cut, const Flags& wanting, const Flags& outside, Bytes smallest) const {
     const auto is_wanting = [&](NodeId node) { return wanting[node.index()]; };
     const auto is_outside = [&](NodeId node) { return outside[node.index()]; };
-    for (const Chunk& chunk : problem_.chunks) {
+    for (const Chunk& chunk : chunks_) {
       if (chunk.bytes < smallest) continue;
       if (std::none_of(chunk.destinations.begin(), chunk.destinations.end(), is_wanting)) continue;
       std::vector<NodeId> sources;
@@ -567,7 +572,7 @@ class Checker {
     if (!certificate_.chunk || !certificate_.target) {
       refuse("a latency certificate needs a chunk and a target");
     }
-    const Chunk& own = problem_.chunks[chunk()];
+    const Chunk& own = chunks_[chunk()];
     flags({*certificate_.target}, "target");
     const NodeId target = *certificate_.target;
     if (std::find(own.destinations.begin(), own.destinations.end(), target) ==
@@ -625,7 +630,7 @@ class Checker {
       std::int64_t distance = 0;
     };
     std::map<Sources, std::map<std::vector<NodeId>, Group>> groups;
-    for (const Chunk& chunk : problem_.chunks) {
+    for (const Chunk& chunk : chunks_) {
       Group& group = groups[{chunk.origins, chunk.contributors}][chunk.destinations];
       group.bytes = sum(group.bytes, chunk.bytes.value);
       group.ready = std::min(group.ready, chunk.ready.ps);
@@ -682,7 +687,7 @@ class Checker {
     };
     const Chunk* previous = nullptr;
     std::int64_t count = 0;
-    for (const Chunk& chunk : problem_.chunks) {
+    for (const Chunk& chunk : chunks_) {
       if (previous == nullptr || previous->origins != chunk.origins ||
           previous->contributors != chunk.contributors ||
           previous->destinations != chunk.destinations) {
@@ -791,6 +796,7 @@ class Checker {
 
   const Certificate& certificate_;
   const Problem& problem_;
+  const IdVector<ChunkId, Chunk>& chunks_;
   const Topology& topology_;
 };
 
@@ -798,8 +804,9 @@ class Checker {
 
 namespace {
 
-/// The problem with the chunks of the certificate's jobs only, and the certificate for it.
-std::pair<Problem, Certificate> restricted(const Certificate& certificate, const Problem& problem) {
+/// The chunks of the certificate's jobs only, and the certificate for them.
+std::pair<IdVector<ChunkId, Chunk>, Certificate> restricted(const Certificate& certificate,
+                                                            const Problem& problem) {
   if (!problem.symmetry.trivial()) {
     refuse("the certificate is about some jobs only, which a compressed plan cannot tell apart");
   }
@@ -813,21 +820,18 @@ std::pair<Problem, Certificate> restricted(const Certificate& certificate, const
     }
     counts[job.index()] = true;
   }
-  std::pair<Problem, Certificate> result;
-  auto& [rest, proof] = result;
+  std::pair<IdVector<ChunkId, Chunk>, Certificate> result;
+  auto& [chunks, proof] = result;
   proof = certificate;
   proof.jobs.clear();
-  rest.topology = problem.topology;
-  rest.jobs = problem.jobs;
-  rest.relays = problem.relays;
   bool named = !certificate.chunk;
   for (const ChunkId id : problem.chunk_ids()) {
     if (!counts[problem.chunks[id].job.index()]) continue;
     if (certificate.chunk == id) {
-      proof.chunk = ChunkId(rest.chunks.size());
+      proof.chunk = ChunkId(chunks.size());
       named = true;
     }
-    rest.chunks.push_back(problem.chunks[id]);
+    chunks.push_back(problem.chunks[id]);
   }
   if (!named) refuse("the certificate names a chunk of a job that it is not about");
   return result;
@@ -836,17 +840,17 @@ std::pair<Problem, Certificate> restricted(const Certificate& certificate, const
 }  // namespace
 
 Time proven_by(const Certificate& certificate, const Problem& problem) {
-  if (certificate.jobs.empty()) return Checker(certificate, problem).proven();
-  const auto [rest, proof] = restricted(certificate, problem);
-  return Checker(proof, rest).proven();
+  if (certificate.jobs.empty()) return Checker(certificate, problem, problem.chunks).proven();
+  const auto [chunks, proof] = restricted(certificate, problem);
+  return Checker(proof, problem, chunks).proven();
 }
 
 CutLoad cut_load(const Certificate& cut, JobId job, const Problem& problem) {
   if (cut.kind != Certificate::Kind::cut) refuse("only a cut bounds several jobs together");
   Certificate of_job = cut;
   of_job.jobs = {job};
-  const auto [rest, proof] = restricted(of_job, problem);
-  return Checker(proof, rest).load();
+  const auto [chunks, proof] = restricted(of_job, problem);
+  return Checker(proof, problem, chunks).load();
 }
 
 }  // namespace stellwerk
