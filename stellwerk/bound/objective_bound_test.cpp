@@ -123,7 +123,7 @@ void best_orders(const std::vector<Job>& jobs, const std::vector<Time>& alone,
 
 TEST(ObjectiveBound, NeverAboveTheBestOrderAndSometimesEqual) {
   std::array<int, 3> tight{};
-  for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+  for (std::uint64_t seed = 1; seed <= 25; ++seed) {
     Rng rng(seed);
     std::vector<Job> jobs;
     std::vector<Time> alone;
@@ -150,9 +150,9 @@ TEST(ObjectiveBound, NeverAboveTheBestOrderAndSometimesEqual) {
       ++k;
     }
   }
-  EXPECT_EQ(tight[0], 40);
-  EXPECT_GT(tight[1], 10);
-  EXPECT_GT(tight[2], 10);
+  EXPECT_EQ(tight[0], 25);
+  EXPECT_GT(tight[1], 5);
+  EXPECT_GT(tight[2], 5);
 }
 
 }  // namespace
