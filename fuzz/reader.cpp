@@ -18,7 +18,9 @@
 namespace stellwerk {
 namespace {
 
-void use(const Machine& machine) { machine_topology(filled(machine, "h100"), "f"); }
+[[maybe_unused]] void use(const Machine& machine) {
+  machine_topology(filled(machine, "h100"), "f");
+}
 
 void read(std::string_view text) {
 #if defined(FUZZ_NCCL_TOPOLOGY)
