@@ -21,6 +21,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <set>
 #include <tuple>
 #include <utility>
 
@@ -36,8 +37,8 @@ namespace {
 
 /// Jobs times nodes up to which plans over the GPUs of others are tried.
 constexpr std::size_t kMostForRelays = 20'000;
-/// Chunks times nodes up to which a search is worth its time.
-constexpr std::size_t kMostForSearch = 60'000;
+/// Chunks times links up to which a search is worth its time (about 0.1 s).
+constexpr std::size_t kMostForSearch = 12'000;
 /// Deliveries above which only the quickest planners are asked.
 constexpr std::size_t kMostDeliveries = 50'000;
 
@@ -165,13 +166,6 @@ Part part_of(const Problem& problem, JobId id, bool members) {
   return part;
 }
 
-/// Of a class of jobs, in the numbers of its part.
-struct ClassPlan {
-  AlonePlan plan;  ///< the length is that of the fastest plan
-  bool possible = false;
-  std::string objection;
-};
-
 bool whole_chunks(const Problem& problem, const Schedule& sends) {
   return std::all_of(sends.begin(), sends.end(), [&](const Send& send) {
     return send.bytes == problem.chunks[send.chunk].bytes;
@@ -205,9 +199,9 @@ std::optional<Time> exclusive_length(const Problem& problem, const Schedule& sen
   }
 }
 
-ClassPlan plan_class(const Problem& problem, const PlanOptions& options,
-                     const PlannerContext& context) {
-  ClassPlan result;
+AloneClass plan_class(const Problem& problem, const PlanOptions& options,
+                      const PlannerContext& context) {
+  AloneClass result;
   try {
     require_reachable(problem);
   } catch (const Error& error) {
@@ -220,7 +214,7 @@ ClassPlan plan_class(const Problem& problem, const PlanOptions& options,
       std::all_of(problem.chunks.begin(), problem.chunks.end(),
                   [](const Chunk& chunk) { return chunk.destinations.size() == 1; });
   const std::size_t count = deliveries(problem);
-  const bool searchable = problem.chunks.size() * problem.topology.nodes().size() <= kMostForSearch;
+  const bool searchable = problem.chunks.size() * problem.topology.links().size() <= kMostForSearch;
   Time shortest = Time::max(), exclusive = Time::max();
   for (const PlannerRow& row : planners()) {
     const bool wanted = row.name == "search" ? searchable
@@ -257,7 +251,7 @@ ClassPlan plan_class(const Problem& problem, const PlanOptions& options,
 }
 
 /// The plan of a part in the numbers of the whole.
-AlonePlan translated(const ClassPlan& plan, const Part& part, ChunkId first_chunk) {
+AlonePlan translated(const AloneClass& plan, const Part& part, ChunkId first_chunk) {
   AlonePlan result = plan.plan;
   for (Send& send : result.sends) {
     send.chunk = ChunkId(first_chunk.index() + send.chunk.index());
@@ -268,31 +262,35 @@ AlonePlan translated(const ClassPlan& plan, const Part& part, ChunkId first_chun
 
 class Classes {
  public:
-  Classes(const Problem& problem, const PlanOptions& options, const PlannerContext& context)
-      : problem_(problem), options_(options), context_(context) {}
+  Classes(const Problem& problem, const PlanOptions& options, const PlannerContext& context,
+          AloneCache& plans)
+      : problem_(problem), options_(options), context_(context), plans_(plans) {}
 
   /// The plan of a job; nothing, and why, if there is none.
   std::optional<AlonePlan> plan(JobId job, ChunkId first_chunk, bool members,
                                 std::string& objection) {
     const Part part = part_of(problem_, job, members);
     const auto [known, fresh] = plans_.try_emplace({members, part.class_key});
+    used_.insert(&known->first);
     if (fresh) known->second = plan_class(part.problem, options_, context_);
     if (known->second.possible) return translated(known->second, part, first_chunk);
     objection = known->second.objection;
     return std::nullopt;
   }
-  std::size_t size() const { return plans_.size(); }
+  std::size_t size() const { return used_.size(); }
 
  private:
   const Problem& problem_;
   const PlanOptions& options_;
   const PlannerContext& context_;
-  std::map<std::pair<bool, std::vector<std::int64_t>>, ClassPlan> plans_;
+  AloneCache& plans_;
+  std::set<const AloneCache::key_type*> used_;
 };
 
 }  // namespace
 
-AlonePlans plan_alone(const Problem& problem, const PlanOptions& options, PlannerContext& context) {
+AlonePlans plan_alone(const Problem& problem, const PlanOptions& options, PlannerContext& context,
+                      AloneCache* cache) {
   const std::size_t jobs = problem.jobs.size();
   std::vector<ChunkId> first_chunk(jobs, ChunkId(problem.chunks.size()));
   for (std::size_t c = problem.chunks.size(); c-- > 0;) {
@@ -300,7 +298,8 @@ AlonePlans plan_alone(const Problem& problem, const PlanOptions& options, Planne
   }
   const bool relays =
       problem.relays == Relays::all && jobs * problem.topology.nodes().size() <= kMostForRelays;
-  Classes classes(problem, options, context);
+  AloneCache own;
+  Classes classes(problem, options, context, cache != nullptr ? *cache : own);
   AlonePlans result;
   for (std::size_t j = 0; j < jobs; ++j) {
     const Job& job = problem.jobs[j];

@@ -3,6 +3,10 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "stellwerk/plan/planner.hpp"
@@ -16,10 +20,18 @@ struct AlonePlan {
   Time length;  ///< when the job is done, if nobody else is there
 };
 
+/// Plans of classes of jobs that have been made: jobs that look alike need one only.
+struct AloneClass {
+  AlonePlan plan;         ///< in the numbers of the class
+  bool possible = false;  ///< is there a plan?
+  std::string objection;  ///< why there is none
+};
+using AloneCache = std::map<std::pair<bool, std::vector<std::int64_t>>, AloneClass>;
+
 struct AlonePlans {
   std::vector<AlonePlan> best;     ///< one a job
   std::vector<AlonePlan> members;  ///< only the job's GPUs forward; no sends where that cannot be
-  std::size_t classes = 0;         ///< how many different jobs were planned
+  std::size_t classes = 0;         ///< how many different jobs there are, each way of relaying
   bool relays_help = false;        ///< some best plan is not the one of members
 };
 
@@ -27,6 +39,8 @@ struct AlonePlans {
 /// (same collective and size, and the same network among their GPUs) are planned once. Throws
 /// Error(unsolved), naming the job, if one cannot be planned. Preconditions: no symmetry; chunks are
 /// listed job by job, as make_problem does; graph_objection(topology) is empty.
-AlonePlans plan_alone(const Problem& problem, const PlanOptions& options, PlannerContext& context);
+/// Looks up and keeps classes in `cache`, if there is one; it is for one set of options.
+AlonePlans plan_alone(const Problem& problem, const PlanOptions& options, PlannerContext& context,
+                      AloneCache* cache = nullptr);
 
 }  // namespace stellwerk

@@ -97,9 +97,10 @@ StatedJobs state_jobs(const PortfolioRequest& request, const StopCondition& stop
   context.stop = stop;
   context.progress = progress;
   std::vector<int> counts(request.jobs.size(), 1);
+  AloneCache cache;
   StatedJobs stated;
   stated.problem = with_chunks(request, counts);
-  stated.alone = plan_alone(stated.problem, request.options, context);
+  stated.alone = plan_alone(stated.problem, request.options, context, &cache);
   std::vector<bool> open;
   for (const Job& job : request.jobs) open.push_back(job.auto_chunks);
   std::vector<Time> lengths;
@@ -115,7 +116,7 @@ StatedJobs state_jobs(const PortfolioRequest& request, const StopCondition& stop
     if (!any) break;
     const Problem problem = with_chunks(request, finer);
     if (deliveries(problem) > kMostDeliveries) break;
-    const AlonePlans alone = plan_alone(problem, request.options, context);
+    const AlonePlans alone = plan_alone(problem, request.options, context, &cache);
     for (std::size_t j = 0; j < open.size(); ++j) {
       if (!open[j]) continue;
       const Time length = alone.best[j].length;
@@ -128,7 +129,7 @@ StatedJobs state_jobs(const PortfolioRequest& request, const StopCondition& stop
   }
   if (changed) {
     stated.problem = with_chunks(request, counts);
-    stated.alone = plan_alone(stated.problem, request.options, context);
+    stated.alone = plan_alone(stated.problem, request.options, context, &cache);
   }
   return stated;
 }

@@ -49,9 +49,10 @@ namespace {
 constexpr std::size_t kRuleTasks = 600'000;
 constexpr std::size_t kSearchTasks = 500'000;
 constexpr int kSearchSteps = 250;
-/// Sends up to which the result is re-timed, and all trees are inserted anew.
+/// Sends up to which the result is re-timed.
 constexpr std::size_t kMostRetimed = 60'000;
-constexpr std::size_t kMostInserted = 8'000;
+/// Up to which all trees are inserted anew.
+constexpr std::size_t kMostInserted = 50'000;  // chunks times links
 
 /// A deadline a job.
 using Deadlines = std::vector<std::int64_t>;
@@ -324,7 +325,8 @@ class JointSearch {
 
   /// All chunks' trees anew, around each other.
   void insertion() {
-    if (options_.objective != Objective::makespan || tasks() > kMostInserted || stopped()) return;
+    const std::size_t size = problem_.chunks.size() * problem_.topology.links().size();
+    if (options_.objective != Objective::makespan || size > kMostInserted || stopped()) return;
     PlanOptions options;
     options.quick = true;
     options.seed = options_.seed;
