@@ -16,6 +16,7 @@
 #include "stellwerk/plan/pat.hpp"
 #include "stellwerk/plan/planner.hpp"
 #include "stellwerk/plan/rabenseifner.hpp"
+#include "stellwerk/plan/rails.hpp"
 #include "stellwerk/plan/recursive_doubling.hpp"
 #include "stellwerk/plan/ring.hpp"
 #include "stellwerk/plan/rounds.hpp"
@@ -51,6 +52,8 @@ constexpr std::array kPlanners = {
                false, plan_rabenseifner},
     PlannerRow{"symmetric", "one rank of every orbit planned for all, on orbits of links",
                kConstruction, true, true, true, plan_symmetric},
+    PlannerRow{"rails", "AllToAll(V) on boxes and rails: even rails, an open shop on each",
+               kConstruction, false, false, false, plan_rails},
     PlannerRow{"flow", "routing and list scheduling, for demands without useful copies",
                kConstruction, false, false, false, plan_flow},
     PlannerRow{"greedy", "idle links choose the rarest wanted chunk, for copies at any size",
