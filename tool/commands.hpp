@@ -45,5 +45,6 @@ RunCommand declare_bench_peers(Arguments& arguments);
 RunCommand declare_bench_random(Arguments& arguments);
 RunCommand declare_bench_jitter(Arguments& arguments);
 RunCommand declare_bench_jobs(Arguments& arguments);
+RunCommand declare_bench_experts(Arguments& arguments);
 
 }  // namespace stellwerk::tool

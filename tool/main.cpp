@@ -93,6 +93,8 @@ constexpr std::array kCommands = {
     Command{"bench jitter", "plans chosen under noise beside the nominal best and ring",
             "[options]", "p99 of the finish, on the runs that decided and on as many fresh ones.\n",
             declare_bench_jitter},
+    Command{"bench experts", "AllToAllV of a mixture of experts on boxes and rails", "[options]",
+            "The planner 'rails' alone; every plan is judged.\n", declare_bench_experts},
     Command{"cache list", "list the plans in the cache, those used last first", "[options]", "",
             declare_cache_list},
     Command{"cache show", "judge and describe a plan in the cache", "[options]", "",
