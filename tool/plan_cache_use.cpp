@@ -15,9 +15,10 @@ namespace stellwerk::tool {
 namespace {
 
 /// What states the problem is in the key by what it says; what says where the plan goes is not.
-constexpr std::array<std::string_view, 14> kNotInKey = {
-    "--topology", "--collective", "--size",   "--ranks", "--root",  "--chunks",  "--jobs",
-    "--relays",   "--output",     "--expand", "--json",  "--cache", "--threads", "--memory-limit"};
+constexpr std::array<std::string_view, 15> kNotInKey = {
+    "--topology", "--collective", "--size",    "--ranks",        "--root",
+    "--chunks",   "--jobs",       "--relays",  "--output",       "--expand",
+    "--json",     "--cache",      "--threads", "--memory-limit", "--matrix"};
 
 void warn(const std::string& what) {
   fmt::print(stderr, "stellwerk: {} (planning goes on without the cache)\n", what);

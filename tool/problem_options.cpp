@@ -8,6 +8,7 @@
 #include "stellwerk/io/formats.hpp"
 #include "stellwerk/io/jobs_file.hpp"
 #include "stellwerk/io/load.hpp"
+#include "stellwerk/io/matrix_file.hpp"
 #include "stellwerk/io/text.hpp"
 #include "tool/parse.hpp"
 
@@ -67,14 +68,22 @@ Job stated_job(const ProblemOptions& options, const Topology& topology) {
   Job job;
   job.collective = parse_collective(*options.collective);
   job.name = to_string(job.collective);
-  if (job.collective == Collective::alltoallv || job.collective == Collective::custom) {
+  const bool by_matrix = job.collective == Collective::alltoallv;
+  if (job.collective == Collective::custom || (by_matrix && !options.matrix)) {
     refuse("--collective " + job.name +
-           " needs more than a size: describe it in a jobs file and give --jobs");
+           " needs more than a size: describe it in a jobs file and give --jobs" +
+           (by_matrix ? ", or give --matrix" : ""));
   }
-  if (!options.size)
-    refuse("--size is missing: give the larger side of the collective, as in --size 64M");
-  job.size = parse_size_option("--size", *options.size);
-  if (job.size.value <= 0) refuse("--size must be positive");
+  if (by_matrix) {
+    if (options.size) refuse("--size contradicts --matrix: leave it out");
+    job.matrix = read_matrix(*options.matrix);
+  } else {
+    if (options.matrix) refuse("--matrix is for --collective alltoallv");
+    if (!options.size)
+      refuse("--size is missing: give the larger side of the collective, as in --size 64M");
+    job.size = parse_size_option("--size", *options.size);
+    if (job.size.value <= 0) refuse("--size must be positive");
+  }
   job.ranks = options.ranks ? parse_ranks(topology, *options.ranks) : topology.gpus();
   if (options.root) {
     if (!row(job.collective).rooted) {
@@ -133,6 +142,10 @@ void declare(Arguments& arguments, ProblemOptions& options) {
                    "KB/MB/GB, KiB/MiB/GiB",
                    "--size 64M"},
                   options.size);
+  arguments.value(
+      {"--matrix", "FILE", "alltoallv: bytes from every rank (row) to every rank, as CSV or JSON",
+       "--matrix tokens.csv"},
+      options.matrix);
   arguments.value({"--ranks", "LIST",
                    "the GPUs that take part, in order: names or numbers, ranges (default: all)",
                    "--ranks 0-3,8-11"},
@@ -161,7 +174,7 @@ StatedProblem state_problem(const ProblemOptions& options) {
   const std::vector<std::pair<const char*, const std::optional<std::string>*>> of_one_job = {
       {"--collective", &options.collective}, {"--size", &options.size},
       {"--ranks", &options.ranks},           {"--root", &options.root},
-      {"--chunks", &options.chunks},
+      {"--chunks", &options.chunks},         {"--matrix", &options.matrix},
   };
   for (const auto& [name, value] : of_one_job) {
     if (options.jobs && *value)

@@ -13,7 +13,7 @@
 namespace stellwerk::tool {
 
 struct ProblemOptions {
-  std::optional<std::string> topology, collective, size, ranks, root, jobs, relays, chunks;
+  std::optional<std::string> topology, collective, size, ranks, root, jobs, relays, chunks, matrix;
   MachineHints machine;
 };
 

@@ -40,6 +40,10 @@ constexpr std::array kFamilies = {
     Family{{"nvl72", "nvl72:N", kProductOptions,
             "N racks GB200 NVL72: 72 GPUs, 900GB/s, NICs 50GB/s on four rails"},
            draft_nvl72},
+    Family{{"mix", "mix:KIND:N+KIND:N", "slow-nic=x0.5, fabric=rails|switch, multicast",
+            "boxes of several kinds (dgx-a100, dgx-h100, dgx-b200) on common rails; KIND:N/4 has "
+            "four NICs a box; slow-nic: one NIC of the first box"},
+           draft_mix},
     Family{{"mi250", "mi250:N", "",
             "N boxes of eight MI250: 16 GPUs on a mesh of Infinity Fabric, NICs 16GB/s"},
            draft_mi250},

@@ -3,7 +3,9 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "stellwerk/io/catalogue_draft.hpp"
@@ -47,5 +49,17 @@ struct NicFabric {
 
 /// Adds the switches and the links of the NICs of all boxes.
 void add_nic_fabric(CatalogueDraft& draft, const NicFabric& fabric, const Boxes& boxes);
+
+/// A box that is sold, with one NIC a GPU; megabytes per second and direction.
+struct BoxProduct {
+  std::size_t gpus;
+  std::int64_t nvlink_mb, nic_mb;
+  std::size_t rails;
+  const char* nvlink_source;
+  const char* nic_source;
+};
+
+/// dgx-a100, dgx-h100, dgx-b200; null for others.
+const BoxProduct* find_box_product(std::string_view family);
 
 }  // namespace stellwerk

@@ -95,6 +95,7 @@ CatalogueDraft draft_dgx_a100(CatalogueName& name);
 CatalogueDraft draft_dgx_h100(CatalogueName& name);
 CatalogueDraft draft_dgx_b200(CatalogueName& name);
 CatalogueDraft draft_nvl72(CatalogueName& name);
+CatalogueDraft draft_mix(CatalogueName& name);
 CatalogueDraft draft_mi250(CatalogueName& name);
 CatalogueDraft draft_mi300x(CatalogueName& name);
 CatalogueDraft draft_random(CatalogueName& name);

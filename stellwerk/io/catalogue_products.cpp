@@ -21,15 +21,31 @@ constexpr Time kNicLatency = nanoseconds(1300);
 constexpr const char* kNicLatencySource =
     "; 1.3us to or from the switch (InfiniBand in TACCL, NSDI 2023)";
 
-struct Product {
-  std::size_t gpus;
-  std::int64_t nvlink_mb, nic_mb;  // megabytes per second a GPU, each direction
-  std::size_t rails;
-  const char* nvlink_source;
-  const char* nic_source;
-};
+constexpr BoxProduct kDgxA100 = {
+    8,
+    300'000,
+    25'000,
+    8,
+    "DGX A100 data sheet: 12 NVLink 3 of 25 GB/s each way a GPU, through NVSwitch",
+    "DGX A100 data sheet: a ConnectX-6 of 200 Gbit/s a GPU"};
 
-CatalogueDraft draft_product(CatalogueName& name, const Product& product) {
+constexpr BoxProduct kDgxH100 = {
+    8,
+    450'000,
+    50'000,
+    8,
+    "DGX H100 data sheet: 18 NVLink 4 of 25 GB/s each way a GPU, through NVSwitch",
+    "DGX H100 data sheet: a ConnectX-7 of 400 Gbit/s a GPU"};
+
+constexpr BoxProduct kDgxB200 = {
+    8,
+    900'000,
+    50'000,
+    8,
+    "DGX B200 data sheet: 18 NVLink 5 of 50 GB/s each way a GPU, through NVSwitch",
+    "DGX B200 data sheet: a ConnectX-7 of 400 Gbit/s a GPU"};
+
+CatalogueDraft draft_product(CatalogueName& name, const BoxProduct& product) {
   const std::int64_t count = name.dimensions(1, 1, name.family() + ":2").front();
   NicFabric fabric;
   fabric.one_switch = take_one_switch(name);
@@ -75,26 +91,18 @@ constexpr std::array kDieLinks = {
 
 }  // namespace
 
-CatalogueDraft draft_dgx_a100(CatalogueName& name) {
-  return draft_product(
-      name, {8, 300'000, 25'000, 8,
-             "DGX A100 data sheet: 12 NVLink 3 of 25 GB/s each way a GPU, through NVSwitch",
-             "DGX A100 data sheet: a ConnectX-6 of 200 Gbit/s a GPU"});
+const BoxProduct* find_box_product(std::string_view family) {
+  if (family == "dgx-a100") return &kDgxA100;
+  if (family == "dgx-h100") return &kDgxH100;
+  if (family == "dgx-b200") return &kDgxB200;
+  return nullptr;
 }
 
-CatalogueDraft draft_dgx_h100(CatalogueName& name) {
-  return draft_product(
-      name, {8, 450'000, 50'000, 8,
-             "DGX H100 data sheet: 18 NVLink 4 of 25 GB/s each way a GPU, through NVSwitch",
-             "DGX H100 data sheet: a ConnectX-7 of 400 Gbit/s a GPU"});
-}
+CatalogueDraft draft_dgx_a100(CatalogueName& name) { return draft_product(name, kDgxA100); }
 
-CatalogueDraft draft_dgx_b200(CatalogueName& name) {
-  return draft_product(
-      name, {8, 900'000, 50'000, 8,
-             "DGX B200 data sheet: 18 NVLink 5 of 50 GB/s each way a GPU, through NVSwitch",
-             "DGX B200 data sheet: a ConnectX-7 of 400 Gbit/s a GPU"});
-}
+CatalogueDraft draft_dgx_h100(CatalogueName& name) { return draft_product(name, kDgxH100); }
+
+CatalogueDraft draft_dgx_b200(CatalogueName& name) { return draft_product(name, kDgxB200); }
 
 CatalogueDraft draft_nvl72(CatalogueName& name) {
   return draft_product(

@@ -334,7 +334,8 @@ TEST(Catalogue, DragonflyGroupsAreJoinedInPairs) {
 TEST(Catalogue, BadNamesAreRefused) {
   const std::string known =
       "dgx1, ndv2:N, ndv2-2-as-published, dgx2:N, dgx-a100:N, dgx-h100:N, dgx-b200:N, nvl72:N, "
-      "mi250:N, mi300x:N, mesh:AxB[xC], torus:AxB[xC], ring:N, hypercube:D, full:N, switch:N, "
+      "mix:KIND:N+KIND:N, mi250:N, mi300x:N, mesh:AxB[xC], torus:AxB[xC], ring:N, hypercube:D, "
+      "full:N, switch:N, "
       "rail:BOXESxGPUS, boxes:BOXESxGPUS, leaf-spine:BOXESxGPUS, fat-tree:PODSxLEAVESxBOXES, "
       "dragonfly:AxHxP, random:N, random-boxes:BOXES";
   const std::vector<std::pair<std::string, std::string>> cases = {

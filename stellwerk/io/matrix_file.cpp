@@ -1,0 +1,79 @@
+#include "stellwerk/io/matrix_file.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cstdint>
+
+#include "stellwerk/base/error.hpp"
+#include "stellwerk/io/file.hpp"
+#include "stellwerk/io/json.hpp"
+#include "stellwerk/io/text.hpp"
+
+namespace stellwerk {
+namespace {
+
+ByteMatrix parse_json(std::string_view text, const std::string& label) {
+  const json::Document document(text, label);
+  const json::Place root(document);
+  ByteMatrix matrix(root.size());
+  for (std::size_t i = 0; i < matrix.size(); ++i) {
+    const json::Place row = root[i];
+    matrix[i].resize(row.size());
+    for (std::size_t j = 0; j < matrix[i].size(); ++j) matrix[i][j] = row[j].bytes();
+  }
+  return matrix;
+}
+
+ByteMatrix parse_csv(std::string_view text, const std::string& label) {
+  ByteMatrix matrix;
+  std::size_t line_number = 0;
+  while (!text.empty()) {
+    ++line_number;
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    std::string_view line = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    line = line.substr(0, line.find('#'));
+    std::vector<Bytes> row;
+    constexpr std::string_view kApart = ",; \t\r";
+    for (std::size_t at = line.find_first_not_of(kApart); at != std::string_view::npos;) {
+      const std::size_t stop = std::min(line.find_first_of(kApart, at), line.size());
+      const std::string_view word = line.substr(at, stop - at);
+      std::int64_t value = 0;
+      const auto [last, fault] = std::from_chars(word.data(), word.data() + word.size(), value);
+      if (fault != std::errc{} || last != word.data() + word.size() || value < 0) {
+        throw Error(ErrorCode::unreadable_input,
+                    one_line(label) + ": line " + std::to_string(line_number) + ", entry " +
+                        std::to_string(row.size() + 1) + ": " + in_quotes(word) +
+                        " is no number of bytes: write whole numbers from 0 on");
+      }
+      row.push_back(Bytes{value});
+      at = line.find_first_not_of(kApart, stop);
+    }
+    if (!row.empty()) matrix.push_back(std::move(row));
+  }
+  return matrix;
+}
+
+}  // namespace
+
+ByteMatrix parse_matrix(std::string_view text, const std::string& label) {
+  const std::size_t begin = text.find_first_not_of(" \t\r\n");
+  const bool json = begin != std::string_view::npos && (text[begin] == '[' || text[begin] == '{');
+  ByteMatrix matrix = json ? parse_json(text, label) : parse_csv(text, label);
+  for (std::size_t i = 0; i < matrix.size(); ++i) {
+    if (matrix[i].size() == matrix.size()) continue;
+    throw Error(ErrorCode::unreadable_input,
+                one_line(label) + ": row " + std::to_string(i + 1) + " has " +
+                    std::to_string(matrix[i].size()) + " entries, and there are " +
+                    std::to_string(matrix.size()) + " rows: give one of each for every rank");
+  }
+  if (matrix.empty()) {
+    throw Error(ErrorCode::unreadable_input,
+                one_line(label) + ": holds no matrix: give a row of bytes for every rank");
+  }
+  return matrix;
+}
+
+ByteMatrix read_matrix(const std::string& path) { return parse_matrix(read_file(path), path); }
+
+}  // namespace stellwerk
