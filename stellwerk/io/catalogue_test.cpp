@@ -48,6 +48,7 @@ struct Facts {
 TEST(Catalogue, SizesOfEveryFamily) {
   const std::vector<std::pair<std::string, Facts>> cases = {
       {"dgx1", {8, 8, 32}},
+      {"mix:dgx-a100:1+dgx-h100:1", {16, 26, 64}},
       {"ndv2:1", {8, 8, 32}},
       {"ndv2:2", {16, 16, 66}},
       {"ndv2:3", {24, 25, 102}},

@@ -92,6 +92,7 @@ std::vector<double> remaining_seconds(const ParcelHops& hops) {
 
 MoveTimes forward_backward(const ParcelHops& hops, const MoveTimes& start, int rounds,
                            bool slow_start, std::int64_t good_enough, const StopCondition& stop) {
+  if (!start.complete()) return start;  // the time ran out before
   MoveTimes best = start, last = start;
   ListOptions options;
   options.share = true;

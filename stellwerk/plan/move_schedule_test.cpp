@@ -107,6 +107,11 @@ TEST(ForwardBackward, NeverWorseAndValid) {
   }
 }
 
+TEST(ForwardBackward, LeavesAScheduleThatWasCutShortAsItIs) {
+  const Moves moves(kFabrics[0]);
+  EXPECT_FALSE(forward_backward(moves.hops(), MoveTimes{}, 4, true, 0, {}).complete());
+}
+
 TEST(CrossbarOrder, AppendedMovesAreValid) {
   for (const char* name : {"switch:6", "rail:3x4", "ndv2:4"}) {
     SCOPED_TRACE(name);
