@@ -117,7 +117,8 @@ TEST(BrokenInput, CommandLines) {
        "'algather' is not a collective: choose one of allgather, reducescatter, allreduce, "
        "alltoall, alltoallv, broadcast, reduce, gather, scatter, sendrecv, custom"},
       {"", "plan -t pair.json -c alltoallv -s 1K", 2,
-       "--collective alltoallv needs more than a size: describe it in a jobs file and give --jobs"},
+       "--collective alltoallv needs more than a size: describe it in a jobs file and give --jobs, "
+       "or give --matrix"},
       {"", "plan -t pair.json -c allgather -s 1Q", 2,
        "--size: '1Q' is not a size: write bytes, or a number and a unit: KB, MB, GB (decimal), "
        "KiB, MiB, GiB or K, M, G (binary)"},
