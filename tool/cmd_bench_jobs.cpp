@@ -25,7 +25,7 @@ namespace stellwerk::tool {
 namespace {
 
 struct Options {
-  std::optional<std::string> only, first, count, boxes, csv;
+  std::optional<std::string> only, first, count, boxes, chunks, csv;
 };
 
 std::optional<std::string> judge(const Plan& plan) {
@@ -75,10 +75,10 @@ double worst_slowdown(const Plan& plan) {
          static_cast<double>(kSlowdownUnit);
 }
 
-void add_groups(Table& table, int boxes, const StopCondition& stop) {
+void add_groups(Table& table, int boxes, int chunks, const StopCondition& stop) {
   PortfolioRequest request;
   request.topology = catalogue_topology("rail:" + std::to_string(boxes) + "x8");
-  request.jobs = training_groups(request.topology, boxes);
+  request.jobs = training_groups(request.topology, boxes, chunks);
   request.relays = Relays::members;
   request.options.objective = Objective::weighted;
   const auto add = [&](const std::string& name, const Plan& plan) {
@@ -88,7 +88,7 @@ void add_groups(Table& table, int boxes, const StopCondition& stop) {
                fmt::format("{:.2f}", plan.result.solver_time_s),
                fmt::format("{:.2f}", plan.result.core_seconds)});
   };
-  const std::string where = " on rail:" + std::to_string(boxes) + "x8";
+  const std::string where = fmt::format(" on rail:{}x8, {} chunks a block", boxes, chunks);
   add("fifo" + where, make_overlay(request, Overlay::fifo, stop, nullptr, judge));
   add("fair" + where, make_overlay(request, Overlay::fair, stop, nullptr, judge));
   add("joint" + where, make_joint_plan(request, stop, nullptr, judge));
@@ -101,6 +101,7 @@ int run(const Options& options) {
   };
   const std::int64_t first = number("--first", options.first, 1, 1);
   const std::int64_t boxes = number("--boxes", options.boxes, 8, 128);
+  const std::int64_t chunks = number("--chunks", options.chunks, 1, 1);
   if (boxes % 8 != 0) throw Error(ErrorCode::usage, "--boxes must be a multiple of 8");
   if (options.csv) check_writable(*options.csv);
   const StopCondition stop;
@@ -144,7 +145,11 @@ int run(const Options& options) {
     Table training;
     training.add({"training run", "jobs", "sends", "makespan", "weighted flow, us",
                   "largest slowdown", "solver s", "CPU s"});
-    add_groups(training, static_cast<int>(boxes), stop);
+    if (options.chunks) {
+      add_groups(training, static_cast<int>(boxes), static_cast<int>(chunks), stop);
+    } else {
+      for (const int c : {1, 2, 4}) add_groups(training, static_cast<int>(boxes), c, stop);
+    }
     fmt::print("{}", training.text());
   }
   return invalid == 0 ? 0 : static_cast<int>(ErrorCode::verification_failed);
@@ -164,6 +169,9 @@ RunCommand declare_bench_jobs(Arguments& arguments) {
   arguments.value(
       {"--boxes", "N", "size of the training run: boxes of 8 GPUs (default 128)", "--boxes 16"},
       options->boxes);
+  arguments.value(
+      {"--chunks", "N", "chunks a block in the training run (default: 1, 2 and 4)", "--chunks 4"},
+      options->chunks);
   arguments.value(
       {"--csv", "FILE", "write a line for each problem and objective", "--csv jobs.csv"},
       options->csv);

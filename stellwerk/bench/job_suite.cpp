@@ -131,7 +131,7 @@ JobSummary summarise(const std::vector<JobProblemResult>& results) {
   return summary;
 }
 
-std::vector<Job> training_groups(const Topology& topology, int boxes) {
+std::vector<Job> training_groups(const Topology& topology, int boxes, int chunks) {
   constexpr int kGpus = 8;
   constexpr std::int64_t kMicrosecond = 1'000'000;
   const auto gpu = [&](int box, int number) {
@@ -144,6 +144,7 @@ std::vector<Job> training_groups(const Topology& topology, int boxes) {
     job.name = std::move(name);
     job.collective = collective;
     job.size = Bytes{bytes};
+    job.chunks = collective == Collective::alltoall ? std::max(1, chunks / 2) : chunks;
     job.start = Time{start_us * kMicrosecond};
     job.weight = weight;
     jobs.push_back(std::move(job));

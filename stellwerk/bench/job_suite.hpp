@@ -65,7 +65,8 @@ JobSummary summarise(const std::vector<JobProblemResult>& results);
 
 /// The process groups of one training run on rail:BOXESx8: two tensor parallel AllReduces of 32 MB in
 /// every box, data parallel buckets of 8 MB on every rail over eight boxes at a time, expert
-/// AllToAlls of 8 MB on every rail over eight boxes far apart. `boxes`: a multiple of 8.
-std::vector<Job> training_groups(const Topology& topology, int boxes);
+/// AllToAlls of 8 MB on every rail over eight boxes far apart. `boxes`: a multiple of 8. `chunks` a
+/// block, half of that in AllToAlls.
+std::vector<Job> training_groups(const Topology& topology, int boxes, int chunks = 1);
 
 }  // namespace stellwerk
