@@ -56,7 +56,7 @@ TEST_F(Cli, HelpShowsAnExampleForEveryOption) {
   for (const std::string command :
        {"plan", "bound", "verify", "simulate", "topo show", "topo list", "topo convert",
         "topo compose", "export", "import", "library", "planners", "compare", "bench published",
-        "bench scale", "bench peers", "bench random"}) {
+        "bench scale", "bench peers", "bench random", "bench jobs", "overlay"}) {
     const Outcome help = box.run(command + " --help");
     EXPECT_EQ(help.status, 0) << command;
     EXPECT_EQ(help.out, box.run("help " + command).out);
@@ -288,6 +288,28 @@ TEST_F(Cli, PlansSeveralJobsFromAFile) {
   const Outcome plan = box.run("plan -t triangle.json --jobs jobs.json --planner direct");
   EXPECT_EQ(plan.status, 0) << plan.err;
   EXPECT_THAT(plan.out, AllOf(HasSubstr("job 'dp' "), HasSubstr("job 'kv' ")));
+}
+
+// Two jobs share the triangle: overlays and objectives, each a plan that verifies.
+TEST_F(Cli, JobsShareANetwork) {
+  box.write("two.json", R"({"format": "stellwerk.jobs/1", "jobs": [
+    {"name": "long", "collective": "allgather", "ranks": "all", "size": "3MB", "chunks": 4},
+    {"name": "short", "collective": "alltoall", "ranks": "all", "size": "300KB", "start": "200us",
+     "weight": 3}]})");
+  for (const std::string command :
+       {"overlay --mode fifo", "overlay --mode fair", "plan --objective weighted",
+        "plan --objective slowdown", "plan --planner joint"}) {
+    const Outcome made = box.run(command + " -t triangle.json --jobs two.json -o plan.json");
+    ASSERT_EQ(made.status, 0) << command << made.err;
+    EXPECT_THAT(made.out,
+                AllOf(HasSubstr("weighted flow"), HasSubstr("slowdown"), HasSubstr("job 'short'")));
+    EXPECT_EQ(box.run("verify plan.json").status, 0) << command;
+    EXPECT_EQ(box.run("simulate plan.json").status, 0) << command;
+  }
+  const Outcome other =
+      box.run("plan -t triangle.json --jobs two.json --objective slowdown --planner ring");
+  EXPECT_EQ(other.status, 2);
+  EXPECT_THAT(other.err, HasSubstr("planner 'ring' plans for the makespan only"));
 }
 
 TEST_F(Cli, SameInputSameBytes) {
