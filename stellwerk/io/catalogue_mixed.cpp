@@ -4,6 +4,7 @@
 // box keeps the NVLinks and NICs of its kind; a rail's switch takes whatever speed its cables have.
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <utility>
 
 #include "stellwerk/io/catalogue_boxes.hpp"
@@ -79,7 +80,7 @@ CatalogueDraft draft_mix(CatalogueName& name) {
     if (fault != std::errc{} || end != text.data() + text.size() || !(left > 0) || left > 1) {
       name.fail("slow-nic: " + in_quotes(text) + " is no part of a NIC: write it as in x0.5");
     }
-    ratio.numerator = static_cast<std::int64_t>(left * 1000 + 0.5);
+    ratio.numerator = std::llround(left * 1000);
     ratio.denominator = 1000;
   }
   double gpus = 0, boxes = 0;

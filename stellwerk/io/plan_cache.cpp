@@ -273,7 +273,8 @@ std::optional<Plan> PlanCache::get(const std::string& key) {
     if (const std::optional<std::string> text = unpacked(bytes)) {
       plan = parse_plan(*text, "cached plan");
     }
-  } catch (const Error&) {  // as good as none
+  } catch (const Error&) {
+    plan.reset();  // as good as none
   }
   if (!plan) {
     drop(key);
@@ -288,7 +289,8 @@ std::optional<Plan> PlanCache::get(const std::string& key) {
         .bind(3, key)
         .step();
     transaction.commit();
-  } catch (const Error&) {  // a cache that cannot be written to, or is busy, can still be read
+  } catch (const Error&) {
+    return plan;  // a cache that cannot be written to, or is busy, can still be read
   }
   return plan;
 }
