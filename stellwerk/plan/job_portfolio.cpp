@@ -177,7 +177,7 @@ Plan make_joint_plan(const PortfolioRequest& request, const StopCondition& stop,
   options.objective = request.options.objective;
   options.seed = request.options.seed;
   JointPlan joint = plan_jobs(stated.problem, stated.alone, options, context);
-  if (joint.sends.empty() && !stated.problem.chunks.empty()) {
+  if (joint.winner.empty()) {
     throw Error(
         ErrorCode::unsolved,
         "no plan before the " + std::string(to_string(stop.reached())) + " limit: raise it");

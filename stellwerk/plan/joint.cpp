@@ -393,7 +393,7 @@ PlannerOutcome plan_joint(const Problem& problem, const PlanOptions& options,
     joint.seed = options.seed;
     joint.quick = options.quick;
     JointPlan plan = plan_jobs(problem, alone, joint, context);
-    if (plan.sends.empty() && !problem.chunks.empty()) {
+    if (plan.winner.empty()) {
       outcome.termination = {Termination::Reason::no_solution, context.stop.reached()};
       outcome.message = "a limit came before the first schedule of all jobs";
       return outcome;

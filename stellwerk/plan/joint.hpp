@@ -25,10 +25,10 @@ struct JointCandidate {
 };
 
 struct JointPlan {
-  Schedule sends;  ///< empty if a limit came before the first candidate
+  Schedule sends;  ///< none if nothing has to move
   std::vector<Time> job_finish;
   std::int64_t value = 0;  ///< objective_value of them
-  std::string winner;
+  std::string winner;      ///< empty: a limit came before the first candidate
   std::vector<JointCandidate> tried;
   std::size_t tasks = 0;
 };

@@ -54,7 +54,7 @@ bool may_decline(const PlannerRow& row, const Problem& problem) {
                                   [](const Chunk& chunk) { return chunk.destinations.size() > 1; });
   return row.kind == PlannerKind::baseline || row.compressed || row.name == "trees" ||
          row.name == "rails" ||  // any fabric but its own
-         (row.name == "flow" && has_caps(problem.topology)) ||
+         ((row.name == "flow" || row.name == "joint") && has_caps(problem.topology)) ||
          (!row.reductions && has_reductions(problem)) || (!row.copies && copies) ||
          has_buffer_limits(problem.topology);
 }
