@@ -66,6 +66,10 @@ void Arguments::flag(ArgumentRow row, bool& target) {
   declared_.push_back({.row = std::move(row), .flag = &target});
 }
 
+void Arguments::values(ArgumentRow row, std::vector<std::string>& target) {
+  declared_.push_back({.row = std::move(row), .values = &target});
+}
+
 void Arguments::operand(ArgumentRow row, std::string& target) {
   declared_.push_back({.row = std::move(row), .operand = &target});
 }
@@ -82,10 +86,11 @@ void Arguments::parse(const std::string& command, const std::vector<std::string>
   std::vector<std::pair<const Declared*, CLI::Option*>> options;
   for (const Declared& declared : declared_) {
     if (declared.is_operand()) continue;
-    CLI::Option* option = declared.value != nullptr ? app.add_option(declared.row.names)
-                                                    : app.add_flag(declared.row.names);
+    const bool valued = declared.value != nullptr || declared.values != nullptr;
+    CLI::Option* option =
+        valued ? app.add_option(declared.row.names) : app.add_flag(declared.row.names);
     option->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-    if (declared.value != nullptr) option->type_size(1)->expected(1);
+    if (valued) option->type_size(1)->expected(1);
     options.emplace_back(&declared, option);
   }
 
@@ -140,6 +145,10 @@ void Arguments::parse(const std::string& command, const std::vector<std::string>
       continue;
     }
     const std::vector<std::string>& results = option->results();
+    if (declared->values != nullptr) {
+      *declared->values = results;
+      continue;
+    }
     if (results.size() > 1) refuse(name + " is given twice: give it once");
     if (results.empty()) continue;
     if (results.front().empty())

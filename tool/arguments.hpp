@@ -26,6 +26,8 @@ class Arguments {
   /// May stand alone, and is then empty: "--cache", "--cache=FILE".
   void optional_value(ArgumentRow row, std::optional<std::string>& target);
   void flag(ArgumentRow row, bool& target);
+  /// An option that may be given several times, in the order of the command line.
+  void values(ArgumentRow row, std::vector<std::string>& target);
   /// Operands are taken in the order of declaration; `operands` (one or more) must be the last.
   void operand(ArgumentRow row, std::string& target);
   void operands(ArgumentRow row, std::vector<std::string>& target);
@@ -49,6 +51,7 @@ class Arguments {
     std::optional<std::string>* value = nullptr;
     bool may_be_empty = false;
     bool* flag = nullptr;
+    std::vector<std::string>* values = nullptr;
     std::string* operand = nullptr;
     std::vector<std::string>* operands = nullptr;
 

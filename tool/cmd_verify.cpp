@@ -19,7 +19,7 @@ namespace {
 /// The exit status that one file asks for.
 int judge_file(const std::string& path, bool in_full) {
   if (path.ends_with(".xml")) return judge_msccl(read_file(path, kMaxForeignBytes), path);
-  Plan plan = read_plan(path);
+  EventfulPlan plan = read_eventful_plan(path);
   if (in_full) expand(plan);
   const Verdict verdict = verify(plan);
   if (!verdict.valid()) {

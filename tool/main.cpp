@@ -58,6 +58,19 @@ constexpr std::array kCommands = {
             "Every size is planned for, with the time limit for each; neighbouring sizes share a "
             "program where that costs little.\n",
             declare_library},
+    Command{
+        "replan", "plan anew from the middle of a plan when something happens",
+        "--at TIME --event EVENT... [options]",
+        "Events: 'link A->B down', 'link A->B up', 'link A->B bandwidth 25GB/s', 'gpu G lost', "
+        "'gpu G back',\n"
+        "'job FILE arrives', 'job NAME leaves'. Of several links from A to B the second is "
+        "A->B#2; '#17' is the link of\n"
+        "that number. What has started before is kept, what was in flight over a link that fails "
+        "is lost, the rest is\n"
+        "planned anew; the result is one plan with the events in it, which 'stellwerk verify' "
+        "judges. Exit status 4 if\n"
+        "data is lost or cannot be reached: the message says which and why.\n",
+        declare_replan},
     Command{"topo show", "summarise a topology", "", "", declare_topo_show},
     Command{"topo list", "list the built-in topologies", "", "", declare_topo_list},
     Command{"topo convert", "write a topology in our own format", "[options]", "",
@@ -116,6 +129,13 @@ constexpr std::array kCommands = {
             "'worse' counts plans above an overlay, 'losses' those that\nwould be above fair "
             "sharing were it not a candidate.\n",
             declare_bench_jobs},
+    Command{
+        "bench replan", "plans that are interrupted: failing links, random events", "[options]",
+        "A link fails at half time of a plan, for several fabrics; then random events hit random "
+        "plans. Always the\n"
+        "same ones. Every new plan is verified and every refusal proven; exit status 1 if one "
+        "is not.\n",
+        declare_bench_replan},
     Command{"planners", "list the planners and what they can do", "", "", declare_planners},
 };
 

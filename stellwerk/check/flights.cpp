@@ -1,6 +1,7 @@
 #include "stellwerk/check/flights.hpp"
 
 #include <algorithm>
+#include <map>
 
 #include "stellwerk/base/error.hpp"
 #include "stellwerk/base/wide.hpp"
@@ -63,6 +64,7 @@ Judgement Flights::build() {
   for (std::uint32_t id = 0; id < sends_.size(); ++id) {
     if (auto finding = check_numbers(id)) return finding;
     if (auto finding = lay(id)) return finding;
+    if (!changes_.none()) find_losses(id);
     first_use_.push_back(static_cast<std::uint32_t>(uses_.size()));
   }
   return {};
@@ -100,12 +102,13 @@ Judgement Flights::check_numbers(std::uint32_t id) {
   if (send.start.ps > kHorizon) return malformed(id, kTooLate);
   if (send.rate.bytes_per_second <= 0) return malformed(id, "its rate is not positive");
   for (const LinkId link : send.links) {
-    if (send.rate > links[link].bandwidth) {
+    const Bandwidth most = changes_.none() ? links[link].bandwidth : Bandwidth{changes_.most(link)};
+    if (send.rate > most) {
       const Names names(problem_);
-      return found(Violation::link_capacity,
-                   "send " + std::to_string(id) + ", " + names.send(send) + ": its rate of " +
-                       to_string(send.rate) + " is more than the " +
-                       to_string(links[link].bandwidth) + " of " + names.link(link));
+      return found(Violation::link_capacity, "send " + std::to_string(id) + ", " +
+                                                 names.send(send) + ": its rate of " +
+                                                 to_string(send.rate) + " is more than the " +
+                                                 to_string(most) + " of " + names.link(link));
     }
   }
   durations_[id] = duration_of(send.bytes.value, send.rate.bytes_per_second);
@@ -253,6 +256,53 @@ Judgement Flights::lay_in_tree(std::uint32_t id) {
     uses_.push_back({send.start.ps + longest - marks_[topology.link(link).from].at, link, id});
   }
   return check_receiver(id, root);
+}
+
+/// Which uses of the send that has just been laid carry something that is lost, and when.
+void Flights::find_losses(std::uint32_t id) {
+  const Topology& topology = problem_.topology;
+  const std::size_t first = first_use_.back();
+  const std::int64_t start = sends_[id].start.ps;
+  lost_.resize(uses_.size(), kNever);
+  bool any = false;
+  std::size_t sources = 0;
+  for (std::size_t u = first; u < uses_.size(); ++u) {
+    const Use& use = uses_[u];
+    const Link& link = topology.link(use.link);
+    sources += topology.stores(link.from) ? 1 : 0;
+    if (const auto at = changes_.failure(use.link, start, use.begin + durations_[id])) {
+      lost_[u] = *at;
+    }
+    if (topology.stores(link.to)) {
+      if (const auto at = changes_.loss(link.to, start, last_in(use))) {
+        lost_[u] = std::min(lost_[u], *at);
+      }
+    }
+    any = any || lost_[u] != kNever;
+  }
+  if (!any) return;
+  if (sources > 1) {
+    const std::int64_t at =
+        *std::min_element(lost_.begin() + static_cast<std::ptrdiff_t>(first), lost_.end());
+    std::fill(lost_.begin() + static_cast<std::ptrdiff_t>(first), lost_.end(), at);
+    return;
+  }
+  // What is lost on a link is lost on those after it; a link is free when all that it leads to is.
+  std::map<NodeId, std::size_t> into;
+  for (std::size_t u = first; u < uses_.size(); ++u) {
+    const Link& link = topology.link(uses_[u].link);
+    if (const auto before = into.find(link.from); before != into.end()) {
+      lost_[u] = std::min(lost_[u], lost_[before->second]);
+    }
+    into[link.to] = u;
+  }
+  std::map<NodeId, std::int64_t> beyond;  // by switch: when the last of what passes it is lost
+  for (std::size_t u = uses_.size(); u-- > first;) {
+    const Link& link = topology.link(uses_[u].link);
+    if (!topology.stores(link.to)) lost_[u] = beyond.at(link.to);
+    const auto [at, fresh] = beyond.try_emplace(link.from, lost_[u]);
+    if (!fresh) at->second = std::max(at->second, lost_[u]);
+  }
 }
 
 Judgement Flights::check_receiver(std::uint32_t id, NodeId node) const {

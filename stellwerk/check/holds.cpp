@@ -59,6 +59,7 @@ Judgement Holds::not_held(std::uint32_t send, const std::string& why) const {
 Judgement Holds::judge(ChunkId chunk, std::span<const std::uint32_t> sends) {
   chunk_ = chunk;
   pieces_.clear();
+  spells_.clear();
   if (problem_.chunks[chunk].is_reduction()) return judge_sum(sends);
   words_ = 0;
   return judge_data(sends);
@@ -67,15 +68,21 @@ Judgement Holds::judge(ChunkId chunk, std::span<const std::uint32_t> sends) {
 Judgement Holds::judge_data(std::span<const std::uint32_t> sends) {
   const Chunk& chunk = problem_.chunks[chunk_];
   const Topology& topology = problem_.topology;
-  for (const NodeId origin : chunk.origins) state(origin).since = chunk.ready.ps;
+  for (const NodeId origin : chunk.origins) {
+    if (ever_lost(origin)) {
+      pieces_.push_back({origin, chunk.ready.ps, 0, chunk.bytes.value});
+    } else {
+      state(origin).since = chunk.ready.ps;
+    }
+  }
   for (const std::uint32_t id : sends) {
     const Send& send = flights_.send(id);
     for (const Use& use : flights_.uses(id)) {
       const NodeId head = topology.link(use.link).to;
-      if (!topology.stores(head)) continue;
+      if (!topology.stores(head) || !flights_.arrives(use)) continue;
       State& receiver = state(head);
       const std::int64_t at = flights_.last_in(use);
-      if (send.bytes == chunk.bytes) {
+      if (send.bytes == chunk.bytes && !ever_lost(head)) {
         receiver.since = std::min(receiver.since, at);
       } else {
         pieces_.push_back({head, at, send.offset.value, send.offset.value + send.bytes.value});
@@ -88,6 +95,10 @@ Judgement Holds::judge_data(std::span<const std::uint32_t> sends) {
   });
   for (std::size_t i = 0; i < pieces_.size();) {
     const NodeId node = pieces_[i].node;
+    if (ever_lost(node)) {
+      while (i < pieces_.size() && pieces_[i].node == node) ++i;
+      continue;
+    }
     State& receiver = state(node);
     ByteCover cover;
     bool complete = false;
@@ -98,16 +109,54 @@ Judgement Holds::judge_data(std::span<const std::uint32_t> sends) {
       if (complete) receiver.since = pieces_[i].at;
     }
   }
+  if (!flights_.changes().none()) find_spells();
   for (const std::uint32_t id : sends) {
     const Use& first = flights_.uses(id).front();  // a chunk of data has one source a send
     const NodeId source = topology.link(first.link).from;
+    if (holds_at(source, first.begin)) continue;
     const std::optional<std::int64_t> held = since(source);
-    if (held && *held <= first.begin) continue;
     return not_held(id, topology.node(source).name +
                             (held ? " holds it only from " + to_exact_string(Time{*held}) + " on"
                                   : " never holds it"));
   }
   return {};
+}
+
+/// Nodes that are lost at some time: from when to when they hold what comes in as `pieces_`.
+void Holds::find_spells() {
+  const std::int64_t bytes = problem_.chunks[chunk_].bytes.value;
+  for (std::size_t i = 0; i < pieces_.size();) {
+    const NodeId node = pieces_[i].node;
+    const auto losses = flights_.changes().losses(node);
+    std::size_t next = 0;  // loss
+    ByteCover cover;
+    std::int64_t since = kNever;
+    const auto lose_before = [&](std::int64_t at) {  // arrivals at the instant of a loss are lost
+      for (; next < losses.size() && losses[next] < at; ++next) {
+        if (since != kNever) spells_.push_back({node, since, losses[next]});
+        since = kNever;
+        cover.clear();
+      }
+    };
+    for (; i < pieces_.size() && pieces_[i].node == node; ++i) {
+      if (losses.empty()) continue;
+      lose_before(pieces_[i].at);
+      cover.add(pieces_[i].begin, pieces_[i].end);
+      if (since == kNever && cover.covers(bytes)) since = pieces_[i].at;
+    }
+    if (losses.empty()) continue;
+    lose_before(kNever);
+    if (since != kNever) spells_.push_back({node, since, kNever});
+    state(node).since = since;
+  }
+}
+
+bool Holds::holds_at(NodeId node, std::int64_t instant) const {
+  const State* state = known(node);
+  if (state != nullptr && state->since <= instant) return true;
+  return std::any_of(spells_.begin(), spells_.end(), [&](const Spell& spell) {
+    return spell.node == node && spell.since <= instant && instant < spell.until;
+  });
 }
 
 Judgement Holds::judge_sum(std::span<const std::uint32_t> sends) {
@@ -135,13 +184,14 @@ Judgement Holds::judge_sum(std::span<const std::uint32_t> sends) {
       const Link& link = topology.link(use.link);
       if (topology.stores(link.from))
         events_.push_back({use.begin, Step::copy_starts, link.from, id});
-      if (topology.stores(link.to)) {
+      if (topology.stores(link.to) && flights_.arrives(use)) {
         events_.push_back({flights_.last_in(use), Step::copy_arrives, link.to, id});
       }
     }
   }
   if (auto finding = gather_moves(sends)) return finding;
   add_move_events();
+  if (!flights_.changes().none()) add_losses();
   std::sort(events_.begin(), events_.end(), [](const Event& a, const Event& b) {
     return std::tie(a.at, a.step, a.node, a.item) < std::tie(b.at, b.step, b.node, b.item);
   });
@@ -183,10 +233,12 @@ Judgement Holds::gather_moves(std::span<const std::uint32_t> sends) {
   for (std::size_t i = 0; i < pieces.size();) {
     // Pieces of one move have as many bytes as the chunk, and none of them twice.
     const std::size_t first = i;
+    const std::int64_t failure = end_of_pieces(pieces[first]);
     std::int64_t bytes = 0;
     ranges.clear();
     for (; i < pieces.size() && bytes < whole && same(pieces[first], pieces[i]); ++i) {
       const Send& send = flights_.send(pieces[i]);
+      if (send.start.ps >= failure) break;
       bytes += send.bytes.value;
       ranges.emplace_back(send.offset.value, send.offset.value + send.bytes.value);
     }
@@ -196,7 +248,8 @@ Judgement Holds::gather_moves(std::span<const std::uint32_t> sends) {
       if (begin != covered) break;
       covered = end;
     }
-    if (bytes != whole || covered != whole) {
+    const bool complete = bytes == whole && covered == whole;
+    if (!complete && failure == kNever) {
       const std::uint32_t id = pieces[first];
       return found(Violation::malformed_send,
                    "send " + std::to_string(id) + ", " + names_.send(flights_.send(id)) +
@@ -208,35 +261,99 @@ Judgement Holds::gather_moves(std::span<const std::uint32_t> sends) {
     const auto begin = static_cast<std::uint32_t>(members_.size());
     members_.insert(members_.end(), pieces.begin() + static_cast<std::ptrdiff_t>(first),
                     pieces.begin() + static_cast<std::ptrdiff_t>(i));
-    moves_.push_back(
-        {begin, static_cast<std::uint32_t>(members_.size()), flights_.send(pieces[first]).op});
+    moves_.push_back({begin, static_cast<std::uint32_t>(members_.size()),
+                      flights_.send(pieces[first]).op, complete ? kNever : failure});
   }
   return {};
+}
+
+/// From when on a piece can no longer belong to the same move as this one: a link of theirs fails, or
+/// their job leaves.
+std::int64_t Holds::end_of_pieces(std::uint32_t first_piece) const {
+  const Changes& changes = flights_.changes();
+  if (changes.none()) return kNever;
+  const Send& send = flights_.send(first_piece);
+  std::int64_t end = changes.leaves(problem_.chunks[chunk_].job).value_or(kNever);
+  for (const LinkId link : send.links) {
+    end = std::min(end, changes.failure(link, send.start.ps, kNever).value_or(kNever));
+  }
+  return end;
 }
 
 /// A move starts with its first piece and is merged with its last byte.
 void Holds::add_move_events() {
   in_flight_.assign(moves_.size() * words_, 0);
+  shadows_.clear();
   const Topology& topology = problem_.topology;
   for (std::uint32_t m = 0; m < moves_.size(); ++m) {
     const Move& move = moves_[m];
     const std::span<const Use> uses = flights_.uses(members_[move.first]);
+    std::int64_t lost = move.excuse;  // when the first of it is lost
+    bool reaches_anybody = false;
     for (std::size_t k = 0; k < uses.size(); ++k) {
       const Link& link = topology.link(uses[k].link);
       std::int64_t begin = uses[k].begin;
       std::int64_t end = flights_.last_in(uses[k]);
+      bool arrives = move.excuse == kNever && flights_.arrives(uses[k]);
+      lost = std::min(lost, flights_.lost_at(uses[k]));
       for (std::uint32_t piece = move.first + 1; piece < move.last; ++piece) {
         const Use& use = flights_.uses(members_[piece])[k];
         begin = std::min(begin, use.begin);
         end = std::max(end, flights_.last_in(use));
+        arrives = arrives && flights_.arrives(use);
+        lost = std::min(lost, flights_.lost_at(use));
       }
       if (topology.stores(link.from)) {
         const Step step = move.op == Op::reduce ? Step::reduce_starts : Step::share_starts;
         events_.push_back({begin, step, link.from, m});
       }
-      if (topology.stores(link.to)) events_.push_back({end, Step::merge, link.to, m});
+      if (topology.stores(link.to) && arrives) {
+        reaches_anybody = true;
+        events_.push_back({end, Step::merge, link.to, m});
+      }
+    }
+    if (reaches_anybody || move.op != Op::reduce) continue;
+    for (const Use& use : uses) {
+      const NodeId tail = topology.link(use.link).from;
+      if (!topology.stores(tail)) continue;
+      shadows_[{m, tail}];
+      events_.push_back({lost, Step::recovery, tail, m});
     }
   }
+}
+
+void Holds::add_losses() {
+  for (const NodeId node : flights_.changes().ever_lost()) {
+    if (known(node) == nullptr && events_.empty()) continue;
+    for (const std::int64_t at : flights_.changes().losses(node)) {
+      events_.push_back({at, Step::loss, node, 0});
+    }
+  }
+}
+
+void Holds::lose(NodeId node) {
+  State& own = state(node);
+  const std::span<std::uint64_t> set = node_set(own);
+  std::fill(set.begin(), set.end(), 0);
+  own.size = 0;
+  own.since = kNever;
+  if (own.cover >= 0) covers_[static_cast<std::size_t>(own.cover)].clear();
+  for (auto& [key, shadow] : shadows_) {
+    if (key.second == node) shadow.clear();
+  }
+}
+
+/// The move has reached nobody: its sender has again what it had given away.
+Judgement Holds::recover(const Event& event) {
+  const std::vector<std::uint64_t>& shadow = shadows_.at({event.item, event.node});
+  if (shadow.empty()) return {};  // the sender has been lost itself
+  State& sender = state(event.node);
+  if (auto finding = unite(node_set(sender), shadow, event, names_.node(event.node))) {
+    return finding;
+  }
+  for (const std::uint64_t word : shadow) sender.size += std::popcount(word);
+  if (sender.size == contributors()) becomes_full(sender, event.at);
+  return {};
 }
 
 Judgement Holds::apply(const Event& event) {
@@ -246,6 +363,11 @@ Judgement Holds::apply(const Event& event) {
       return {};
     case Step::merge:
       return merge(event);
+    case Step::loss:
+      lose(event.node);
+      return {};
+    case Step::recovery:
+      return recover(event);
     case Step::copy_starts:
       return copy_starts(event);
     case Step::share_starts:
@@ -300,6 +422,9 @@ Judgement Holds::move_starts(const Event& event) {
   }
   if (event.step == Step::reduce_starts) {
     const std::span<std::uint64_t> set = node_set(source);
+    if (const auto shadow = shadows_.find({event.item, event.node}); shadow != shadows_.end()) {
+      shadow->second.assign(set.begin(), set.end());
+    }
     std::fill(set.begin(), set.end(), 0);
     source.size = 0;
     source.since = kNever;

@@ -13,13 +13,21 @@
 // those that take it away. (A send may start at the instant at which what it needs arrives. A copy
 // and a partial sum that arrive together are refused as a partial sum that comes after a copy is.)
 //
+// Events (changes.hpp): what is lost never arrives. A node that is lost has nothing any more; what it
+// holds of data then comes in *spells*, from an arrival to a loss. When a reduce reaches nobody, its
+// senders get back what they had given away, unless they are lost themselves. At one instant this
+// comes after arrivals and before starts. Pieces on either side of the failure of one of their links
+// are different moves, and a failure excuses a move that is not complete.
+//
 // Cost: data O(k) for k whole sends, O(k log k) with byte ranges; sums O(k log k + k n / 64) for n
 // contributors. Memory: that of one chunk's sends. Held to its word by verify_test.cpp.
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "stellwerk/check/byte_cover.hpp"
@@ -62,15 +70,31 @@ class Holds {
     std::int64_t end;
   };
 
+  /// A time during which a node that is lost at some time holds a chunk of data.
+  struct Spell {
+    NodeId node;
+    std::int64_t since;
+    std::int64_t until;
+  };
+
   /// A reduce or share as a whole: one send, or the pieces that make it up.
   struct Move {
     std::uint32_t first;  // positions in members_
     std::uint32_t last;
     Op op;
+    std::int64_t excuse = kNever;  // not all of its pieces are there because of an event then
   };
 
   /// In the order in which they count at one instant.
-  enum class Step : std::uint8_t { copy_arrives, merge, copy_starts, share_starts, reduce_starts };
+  enum class Step : std::uint8_t {
+    copy_arrives,
+    merge,
+    loss,
+    recovery,
+    copy_starts,
+    share_starts,
+    reduce_starts,
+  };
   struct Event {
     std::int64_t at;
     Step step;
@@ -82,9 +106,16 @@ class Holds {
   const State* known(NodeId node) const;
 
   Judgement judge_data(std::span<const std::uint32_t> sends);
+  void find_spells();
+  bool holds_at(NodeId node, std::int64_t instant) const;
+  bool ever_lost(NodeId node) const { return !flights_.changes().losses(node).empty(); }
   Judgement judge_sum(std::span<const std::uint32_t> sends);
   Judgement gather_moves(std::span<const std::uint32_t> sends);
+  std::int64_t end_of_pieces(std::uint32_t first_piece) const;
   void add_move_events();
+  void add_losses();
+  void lose(NodeId node);
+  Judgement recover(const Event& event);
   Judgement apply(const Event& event);
   Judgement copy_starts(const Event& event);
   void copy_arrives(const Event& event);
@@ -113,6 +144,7 @@ class Holds {
   ChunkId chunk_;  // the one that is judged
   IdVector<NodeId, State> states_;
   std::vector<Piece> pieces_;
+  std::vector<Spell> spells_;  // by node
 
   // Sums.
   std::size_t words_ = 0;                 // of a set
@@ -122,6 +154,8 @@ class Holds {
   std::vector<Move> moves_;
   std::vector<Event> events_;
   std::vector<ByteCover> covers_;  // copies that have arrived in part, by State::cover
+  /// What the senders of moves that are lost had given away, by move and sender.
+  std::map<std::pair<std::uint32_t, NodeId>, std::vector<std::uint64_t>> shadows_;
 };
 
 }  // namespace stellwerk::check

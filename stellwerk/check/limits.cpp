@@ -64,11 +64,12 @@ Judgement judge_node_rates(const Problem& problem, const Flights& flights, const
   };
   const auto load_of = [&](const Use& use) {
     const std::int64_t begin = injection ? use.begin : flights.first_in(use);
-    return Load{begin, begin + flights.duration(use.send),
+    return Load{begin, begin + flights.end(use) - use.begin,
                 flights.send(use.send).rate.bytes_per_second};
   };
   const auto overload = first_overload(limits, [&](const auto& use_load) {
     for (const Use& use : flights.uses()) {
+      if (flights.end(use) == use.begin) continue;
       const std::size_t node = node_of(use);
       if (limits[node] != kUnlimited) use_load(node, load_of(use));
     }
@@ -109,12 +110,21 @@ Judgement judge_links(const Problem& problem, const Flights& flights, const Quot
     const Link& link = topology.link(quotient.link_of(r));
     limits.push_back(link.bandwidth.bytes_per_second / quotient.link_share(r));
   }
+  // Events: the limit is the most that the link ever carries; what it lacks of that is taken.
+  const Changes& changes = flights.changes();
+  for (const Changes::Shortage& shortage : changes.shortages()) {
+    limits[shortage.link.index()] = changes.most(shortage.link);
+  }
   const auto load_of = [&](const Use& use) {
-    return Load{use.begin, use.begin + flights.duration(use.send),
-                flights.send(use.send).rate.bytes_per_second};
+    return Load{use.begin, flights.end(use), flights.send(use.send).rate.bytes_per_second};
   };
   const auto overload = first_overload(limits, [&](const auto& use_load) {
-    for (const Use& use : flights.uses()) use_load(quotient.link(use.link), load_of(use));
+    for (const Use& use : flights.uses()) {
+      if (flights.end(use) > use.begin) use_load(quotient.link(use.link), load_of(use));
+    }
+    for (const Changes::Shortage& shortage : changes.shortages()) {
+      use_load(shortage.link.index(), Load{shortage.begin, shortage.end, shortage.missing});
+    }
   });
   if (!overload) return {};
   Culprits culprits(quotient);
@@ -126,11 +136,16 @@ Judgement judge_links(const Problem& problem, const Flights& flights, const Quot
     }
   }
   const LinkId link = quotient.link_of(overload->resource);
-  const Int128 sum = overload->sum * quotient.link_share(overload->resource);
+  Int128 sum = overload->sum * quotient.link_share(overload->resource);
+  Bandwidth capacity = topology.link(link).bandwidth;
+  if (!changes.none()) {
+    capacity.bytes_per_second = changes.bandwidth(link, overload->instant);
+    sum -= changes.most(link) - capacity.bytes_per_second;
+  }
   return found(Violation::link_capacity,
                "link " + topology.link_name(link) + " carries " + to_string(rate(sum)) + " from " +
                    to_exact_string(Time{overload->instant}) + " on, more than its " +
-                   to_string(topology.link(link).bandwidth) + ": " + culprits.text());
+                   to_string(capacity) + ": " + culprits.text());
 }
 
 Judgement judge_nodes(const Problem& problem, const Flights& flights, const Quotient& quotient) {
@@ -183,9 +198,11 @@ Judgement judge_buffers(const Problem& problem, const Flights& flights, const By
       for (const Use& use : flights.uses(send)) {
         const Link& link = topology.link(use.link);
         if (topology.stores(link.from)) {
-          stay(link.from, use.begin, use.begin + flights.duration(send));
+          stay(link.from, use.begin, flights.end(use));
         }
-        if (topology.stores(link.to)) stay(link.to, flights.first_in(use), flights.last_in(use));
+        if (topology.stores(link.to) && flights.arrives(use)) {
+          stay(link.to, flights.first_in(use), flights.last_in(use));
+        }
       }
     }
   }

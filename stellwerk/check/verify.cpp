@@ -1,5 +1,6 @@
 // The rules are independent of each other, and each is judged by a small file of its own:
 //   flights.cpp     shape of sends, capabilities of switches, who may receive; where and when
+//   changes.cpp     events: links that fail, GPUs that are lost, jobs that leave
 //   holds.cpp       causality, sums: who holds what since when
 //   limits.cpp      links, nodes, buffers, groups
 //   certificate.cpp bounds
@@ -18,6 +19,7 @@
 #include "stellwerk/base/error.hpp"
 #include "stellwerk/base/rng.hpp"
 #include "stellwerk/check/certificate.hpp"
+#include "stellwerk/check/changes.hpp"
 #include "stellwerk/check/finding.hpp"
 #include "stellwerk/check/flights.hpp"
 #include "stellwerk/check/holds.hpp"
@@ -77,8 +79,13 @@ Judgement judge_holds(const Problem& problem, const check::Flights& flights,
   for (const ChunkId id : problem.chunk_ids()) {
     if (auto finding = holds.judge(id, by_chunk[id])) return finding;
     const Chunk& chunk = problem.chunks[id];
+    const check::Changes& changes = flights.changes();
+    const std::optional<std::int64_t> left = changes.leaves(chunk.job);
     for (const NodeId node : chunk.destinations) {
-      if (const auto since = holds.since(node)) {
+      if (changes.lost_at_end(node)) continue;  // wants nothing any more
+      const auto since = holds.since(node);
+      if (left && (!since || *since > *left)) continue;
+      if (since) {
         Time& job = verdict.job_finish[chunk.job.index()];
         Time& rank = verdict.rank_finish[node.index()];
         job = std::max(job, Time{*since});
@@ -116,7 +123,9 @@ Judgement judge_sample(const Problem& problem, const Schedule& sends,
     }
   }
   const check::ImagePlan image = check::image_of(problem, sends, element, quotient.images());
-  check::Flights flights(image.problem, image.sends);
+  const std::vector<Event> no_events;
+  const check::Changes changes(image.problem, no_events);
+  check::Flights flights(image.problem, image.sends, changes);
   if (auto finding = flights.build()) return finding;
   const check::ByChunk by_chunk(image.problem, image.sends);
   Verdict of_image;
@@ -144,12 +153,30 @@ void spread_finish(const check::Quotient& quotient, std::vector<Time>& rank_fini
   }
 }
 
+/// Jobs that have left start nothing.
+Judgement judge_departures(const Problem& problem, const Schedule& sends,
+                           const check::Changes& changes) {
+  if (changes.none()) return {};
+  for (std::size_t i = 0; i < sends.size(); ++i) {
+    const auto left = changes.leaves(problem.chunks[sends[i].chunk].job);
+    if (!left || sends[i].start.ps < *left) continue;
+    return found(Violation::wrong_event, "send " + std::to_string(i) + ", " +
+                                             Names(problem).send(sends[i]) + ": its job left at " +
+                                             to_exact_string(Time{*left}));
+  }
+  return {};
+}
+
 /// Precondition: `quotient` is built.
 Judgement judge_sends(const Problem& problem, const Schedule& sends,
-                      const check::Quotient& quotient, Verdict& verdict) {
+                      const std::vector<Event>& events, const check::Quotient& quotient,
+                      Verdict& verdict) {
   if (auto finding = check_chunks_are_sane(problem)) return finding;
-  check::Flights flights(problem, sends);
+  check::Changes changes(problem, events);
+  if (auto finding = changes.build()) return finding;
+  check::Flights flights(problem, sends, changes);
   if (auto finding = flights.build()) return finding;
+  if (auto finding = judge_departures(problem, sends, changes)) return finding;
   const check::ByChunk by_chunk(problem, sends);
   // Causality first: a send that is too early usually collides with another, too.
   Judgement unmet;  // the first destination that is left without; reported after all else
@@ -309,8 +336,12 @@ Judgement judge_bound(const Plan& plan, const Bound& bound, bool any_chunking) {
   return {};
 }
 
-Judgement judge_bounds(const Plan& plan) {
+Judgement judge_bounds(const Plan& plan, const std::vector<Event>& events) {
   const Result& result = plan.result;
+  if (!events.empty() && (result.bound || result.bound_chunked)) {
+    return found(Violation::wrong_bound,
+                 "a plan with events carries no bound: certificates know nothing of events");
+  }
   if (result.bound) {
     if (auto finding = judge_bound(plan, *result.bound, true)) return finding;
   }
@@ -387,6 +418,24 @@ void refuse(Verdict& verdict, Finding finding) {
   verdict.message = std::move(finding.message);
 }
 
+Verdict judge_plan(const Plan& plan, const std::vector<Event>& events) {
+  Verdict verdict;
+  check::Quotient quotient(plan.problem);
+  const auto judge = [&]() -> Judgement {
+    if (auto finding = quotient.build()) return finding;
+    if (auto finding = judge_chunks(plan.problem, quotient)) return finding;
+    if (auto finding = judge_sends(plan.problem, plan.sends, events, quotient, verdict)) {
+      return finding;
+    }
+    if (auto finding = judge_finish(plan, verdict)) return finding;
+    if (auto finding = judge_bounds(plan, events)) return finding;
+    if (auto finding = judge_objective(plan)) return finding;
+    return judge_metrics(plan);
+  };
+  if (auto finding = judge()) refuse(verdict, std::move(*finding));
+  return verdict;
+}
+
 }  // namespace
 
 const char* to_string(Violation violation) {
@@ -419,33 +468,23 @@ const char* to_string(Violation violation) {
       return "wrong metric";
     case Violation::wrong_symmetry:
       return "wrong symmetry";
+    case Violation::wrong_event:
+      return "wrong event";
   }
   return "unknown";
 }
 
-Verdict verify_sends(const Problem& problem, const Schedule& sends) {
+Verdict verify_sends(const Problem& problem, const Schedule& sends,
+                     const std::vector<Event>& events) {
   Verdict verdict;
   check::Quotient quotient(problem);
   auto finding = quotient.build();
-  if (!finding) finding = judge_sends(problem, sends, quotient, verdict);
+  if (!finding) finding = judge_sends(problem, sends, events, quotient, verdict);
   if (finding) refuse(verdict, std::move(*finding));
   return verdict;
 }
 
-Verdict verify(const Plan& plan) {
-  Verdict verdict;
-  check::Quotient quotient(plan.problem);
-  const auto judge = [&]() -> Judgement {
-    if (auto finding = quotient.build()) return finding;
-    if (auto finding = judge_chunks(plan.problem, quotient)) return finding;
-    if (auto finding = judge_sends(plan.problem, plan.sends, quotient, verdict)) return finding;
-    if (auto finding = judge_finish(plan, verdict)) return finding;
-    if (auto finding = judge_bounds(plan)) return finding;
-    if (auto finding = judge_objective(plan)) return finding;
-    return judge_metrics(plan);
-  };
-  if (auto finding = judge()) refuse(verdict, std::move(*finding));
-  return verdict;
-}
+Verdict verify(const Plan& plan) { return judge_plan(plan, {}); }
+Verdict verify(const EventfulPlan& plan) { return judge_plan(plan, plan.events); }
 
 }  // namespace stellwerk

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "stellwerk/core/event.hpp"
 #include "stellwerk/core/plan.hpp"
 
 namespace stellwerk {
@@ -31,6 +32,7 @@ enum class Violation : std::uint8_t {
   wrong_metric,    ///< gap, algbw, busbw or sizes do not follow from the rest
   wrong_symmetry,  ///< a compressed plan's permutations are no symmetries of topology and jobs, or
                    ///< keep a rank in place
+  wrong_event,     ///< events that make no sense together, or a send of a job that has left
 };
 
 const char* to_string(Violation violation);
@@ -45,13 +47,16 @@ struct Verdict {
   bool valid() const { return !violation; }
 };
 
+/// `events`: what happens on the way.
 /// Judges the sends alone: everything up to demand_unmet, and wrong_symmetry. With a symmetry the
 /// sends stand for all their images, which are judged through the group, never written down
 /// (check/quotient.cpp).
-Verdict verify_sends(const Problem& problem, const Schedule& sends);
+Verdict verify_sends(const Problem& problem, const Schedule& sends,
+                     const std::vector<Event>& events = {});
 
 /// Judges a whole plan: chunks against jobs, sends, recorded finish times, bounds with their
 /// certificates.
 Verdict verify(const Plan& plan);
+Verdict verify(const EventfulPlan& plan);
 
 }  // namespace stellwerk

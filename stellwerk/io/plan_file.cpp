@@ -148,6 +148,41 @@ std::int64_t most_images(const Topology& topology, const Symmetry& symmetry) {
   return *std::max_element(orbits.node_size.begin(), orbits.node_size.end());
 }
 
+Event event_at(const Place& place, const Problem& problem) {
+  using Kind = Event::Kind;
+  Event event;
+  event.kind = one_of(place.at("kind"),
+                      {Kind::link_down, Kind::link_up, Kind::link_bandwidth, Kind::gpu_lost,
+                       Kind::gpu_back, Kind::job_arrives, Kind::job_leaves});
+  event.at = Time{place.at("at_ps").integer()};
+  std::vector<std::string_view> keys = {"kind", "at_ps"};
+  const auto number = [&]<class IdType>(std::string_view key, std::size_t count, IdType& id) {
+    keys.push_back(key);
+    const Place at = place.at(key);
+    id = id_of<IdType>(at, at.integer(), count, std::string(key).c_str());
+  };
+  switch (event.kind) {
+    case Kind::link_bandwidth:
+      keys.emplace_back("bandwidth");
+      event.bandwidth = Bandwidth{place.at("bandwidth").integer()};
+      [[fallthrough]];
+    case Kind::link_down:
+    case Kind::link_up:
+      number("link", problem.topology.links().size(), event.link);
+      break;
+    case Kind::gpu_lost:
+    case Kind::gpu_back:
+      number("node", problem.topology.nodes().size(), event.node);
+      break;
+    case Kind::job_arrives:
+    case Kind::job_leaves:
+      number("job", problem.jobs.size(), event.job);
+      break;
+  }
+  place.expect_keys(keys);
+  return event;
+}
+
 std::vector<Permutation> generators_at(const Place& place, std::size_t nodes) {
   place.expect_keys({"generators"});
   const Place list = place.at("generators");
@@ -513,6 +548,22 @@ void append_sends(std::string& text, const Problem& problem, const Schedule& sen
   text += "\n  }";
 }
 
+void append_event(std::string& text, const Event& event) {
+  text += "{\"at_ps\": " + std::to_string(event.at.ps) + ", \"kind\": \"";
+  text += to_string(event.kind);
+  text += '"';
+  const auto add = [&](const char* key, std::int64_t value) {
+    text += std::string(", \"") + key + "\": " + std::to_string(value);
+  };
+  if (event.link.valid()) add("link", event.link.value);
+  if (event.node.valid()) add("node", event.node.value);
+  if (event.job.valid()) add("job", event.job.value);
+  if (event.kind == Event::Kind::link_bandwidth) {
+    add("bandwidth", event.bandwidth.bytes_per_second);
+  }
+  text += '}';
+}
+
 std::string certificate_text(const Certificate& certificate) {
   const CertificateFields fields = fields_of(certificate.kind);
   std::string text = "{\"kind\": " + json::quote(to_string(certificate.kind));
@@ -671,13 +722,13 @@ void append_result(std::string& text, const Plan& plan, std::string_view indent)
 
 }  // namespace
 
-Plan parse_plan(std::string_view text, const std::string& label) {
+EventfulPlan parse_eventful_plan(std::string_view text, const std::string& label) {
   const json::Document document(text, label);
   const Place root(document);
   json::expect_format(root, kPlanFormat);
   root.expect_keys(
-      {"format", "topology", "jobs", "relays", "chunks", "sends", "result", "symmetry"});
-  Plan plan;
+      {"format", "topology", "jobs", "relays", "events", "chunks", "sends", "result", "symmetry"});
+  EventfulPlan plan;
   Problem& problem = plan.problem;
   problem.topology = topology_at(root.at("topology"));
   const auto symmetry = value_at(root, "symmetry");
@@ -687,6 +738,15 @@ Plan parse_plan(std::string_view text, const std::string& label) {
   problem.jobs = jobs_at(root.at("jobs"), problem.topology, JobForm::plan,
                          most_images(problem.topology, problem.symmetry));
   if (const auto relays = root.find("relays")) problem.relays = relays_at(*relays);
+  if (const auto events = value_at(root, "events")) {
+    for (std::size_t i = 0; i < events->size(); ++i) {
+      const Place event = (*events)[i];
+      plan.events.push_back(event_at(event, problem));
+    }
+    if (symmetry && !plan.events.empty()) {
+      events->fail("a plan with events cannot have a symmetry: leave out one of them");
+    }
+  }
   const Place chunks = root.at("chunks");
   problem.chunks.reserve(chunks.size());
   for (std::size_t i = 0; i < chunks.size(); ++i) {
@@ -705,9 +765,26 @@ Plan parse_plan(std::string_view text, const std::string& label) {
   return plan;
 }
 
+EventfulPlan read_eventful_plan(const std::string& path) {
+  return parse_eventful_plan(read_file(path), path);
+}
+
+Plan parse_plan(std::string_view text, const std::string& label) {
+  EventfulPlan plan = parse_eventful_plan(text, label);
+  if (!plan.events.empty()) {
+    throw Error(ErrorCode::unsolved,
+                label +
+                    ": things happen during this plan (events), which only `verify` and "
+                    "`replan` can take into account; use the plan as it was before them");
+  }
+  return plan;  // NOLINT: there is nothing in it but a plan
+}
+
 Plan read_plan(const std::string& path) { return parse_plan(read_file(path), path); }
 
-std::string format_plan(const Plan& plan) {
+namespace {
+
+std::string format(const Plan& plan, const std::vector<Event>& events) {
   std::string text = "{\n  \"format\": " + json::quote(kPlanFormat) + ",\n  \"topology\": ";
   append_topology(text, plan.problem.topology, "  ");
   text += ",\n  \"jobs\": ";
@@ -720,6 +797,14 @@ std::string format_plan(const Plan& plan) {
                 [&](const Permutation& g) { append_ids(text, g); });
     text += "}";
   }
+  if (!events.empty()) {
+    text += ",\n  \"events\": [";
+    for (std::size_t i = 0; i < events.size(); ++i) {
+      text += i > 0 ? ",\n    " : "\n    ";
+      append_event(text, events[i]);
+    }
+    text += "\n  ]";
+  }
   text += ",\n  \"chunks\": [";
   for (std::size_t i = 0; i < plan.problem.chunks.size(); ++i) {
     text += i > 0 ? ",\n    " : "\n    ";
@@ -731,6 +816,11 @@ std::string format_plan(const Plan& plan) {
   append_result(text, plan, "  ");
   return text + "\n}\n";
 }
+
+}  // namespace
+
+std::string format_plan(const Plan& plan) { return format(plan, {}); }
+std::string format_plan(const EventfulPlan& plan) { return format(plan, plan.events); }
 
 std::string format_result(const Plan& plan) {
   std::string text;
@@ -751,5 +841,8 @@ std::string format_bounds(const Bound& any_chunking, const Bound& chunked) {
 }
 
 void write_plan(const Plan& plan, const std::string& path) { write_file(path, format_plan(plan)); }
+void write_plan(const EventfulPlan& plan, const std::string& path) {
+  write_file(path, format_plan(plan));
+}
 
 }  // namespace stellwerk

@@ -25,7 +25,9 @@ class Search {
   }
 
   /// The forwarders of one chunk; false if a destination cannot be reached.
-  bool find(const Chunk& chunk, std::vector<NodeId>& forwarders) {
+  bool find(const Chunk& chunk, std::vector<NodeId>& forwarders,
+            const std::vector<NodeId>* barred) {
+    barred_ = barred;
     std::fill(role_.begin(), role_.end(), Role::stranger);
     std::fill(reached_.begin(), reached_.end(), 0);
     for (const NodeId node : chunk.destinations) role_[node] = Role::wants;
@@ -104,6 +106,9 @@ class Search {
   }
 
   bool may_forward(const Chunk& chunk, NodeId node) const {
+    if (barred_ != nullptr && std::find(barred_->begin(), barred_->end(), node) != barred_->end()) {
+      return false;
+    }
     return (room_[node] < 0 || room_[node] >= chunk.bytes.value) &&
            problem_.may_forward(node, chunk.job);
   }
@@ -137,12 +142,14 @@ class Search {
   IdVector<NodeId, char> reached_;
   IdVector<LinkId, std::int64_t> uses_;  // by chunks that need forwarders
   std::vector<NodeId> stack_;
+  const std::vector<NodeId>* barred_ = nullptr;  // of the chunk in hand
   int missing_ = 0;
 };
 
 }  // namespace
 
-Forwarders find_forwarders(const Problem& problem, const StopCondition& stop) {
+Forwarders find_forwarders(const Problem& problem, const StopCondition& stop,
+                           const IdVector<ChunkId, std::vector<NodeId>>* barred) {
   constexpr std::size_t kPoll = 64;  // searches from one look at the clock to the next
   Forwarders result;
   result.of.resize(problem.chunks.size());
@@ -151,19 +158,20 @@ Forwarders find_forwarders(const Problem& problem, const StopCondition& stop) {
   std::size_t searches = 0;
   for (const ChunkId id : problem.chunk_ids()) {
     const Chunk& chunk = problem.chunks[id];
-    if (last != nullptr && last->job == chunk.job && last->origins == chunk.origins &&
+    const bool free = barred == nullptr || (*barred)[id].empty();
+    if (free && last != nullptr && last->job == chunk.job && last->origins == chunk.origins &&
         last->destinations == chunk.destinations)
       continue;
     if (++searches % kPoll == 0 && stop.should_stop()) {
       result.objection = "no plan before the limit";
       return result;
     }
-    if (!search.find(chunk, result.of[id])) {
+    if (!search.find(chunk, result.of[id], free ? nullptr : &(*barred)[id])) {
       result.objection = "chunk " + std::to_string(id.value) +
                          " cannot reach all its destinations through nodes with room for it";
       return result;
     }
-    last = result.of[id].empty() ? &chunk : nullptr;
+    last = result.of[id].empty() && free ? &chunk : nullptr;
   }
   return result;
 }

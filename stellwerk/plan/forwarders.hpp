@@ -23,7 +23,8 @@ struct Forwarders {
 /// first (Takahashi and Matsuyama, Math. Japonica 24, 1980). A node with a limited buffer forwards
 /// no more chunks than fit into it all at once. Precondition: no reductions. O(chunks x links) at
 /// worst; chunks with the same ends share one answer unless forwarders are needed. When stopped it
-/// objects.
-Forwarders find_forwarders(const Problem& problem, const StopCondition& stop = {});
+/// objects. `barred`: by chunk, nodes that must not forward it; null: none.
+Forwarders find_forwarders(const Problem& problem, const StopCondition& stop = {},
+                           const IdVector<ChunkId, std::vector<NodeId>>* barred = nullptr);
 
 }  // namespace stellwerk

@@ -19,6 +19,9 @@
 // from the least such delay, and one with more is counted as that much longer; so whether a window
 // is free is known at the send's start. What that wastes re-timing gives back.
 //
+// In the middle of a plan (plan/residual.hpp) what is in flight takes its links until it has left
+// them, and holders that are yet to get a chunk have it from then on.
+//
 // Guarantee. Starts are causal; links, injection, ejection and multicast groups keep their limits.
 // All demands are met if every chunk's destinations can be reached over nodes that want or forward
 // it. Ends by itself: every send takes away a want. No bound on the finish. Cost: O(sends) searches of
@@ -33,9 +36,11 @@
 
 namespace stellwerk {
 
-GreedyInput::GreedyInput(const Problem& problem_in, const Forwarders& forwarders_in)
+GreedyInput::GreedyInput(const Problem& problem_in, const Forwarders& forwarders_in,
+                         const Residual* residual_in)
     : problem(problem_in),
       forwarders(forwarders_in),
+      residual(residual_in),
       fabrics(problem.topology),
       clusterings(find_clusterings(problem.topology, fabrics)) {}
 
@@ -68,9 +73,20 @@ void GreedyRun::State::advance() {
 
 void GreedyRun::State::handle(const Event& event) {
   switch (event.what) {
-    case What::ready:
-      for (const NodeId node : problem_.chunks[chunk_[event.flight]].origins)
+    case What::ready: {
+      const ChunkId id = chunk_[event.flight];
+      for (const NodeId node : problem_.chunks[id].origins) {
+        if (input_.residual != nullptr && input_.residual->release(id, node) > now_) continue;
         arrive(static_cast<std::int32_t>(event.flight), node);
+      }
+      return;
+    }
+    case What::lands:
+      arrive(static_cast<std::int32_t>(event.flight),
+             NodeId(static_cast<std::size_t>(event.detail)));
+      return;
+    case What::clears:
+      release(event.detail, Bandwidth{input_.residual->busy[event.flight].amount});
       return;
     case What::freed: {
       const Flight& flight = flights_[event.flight];

@@ -12,15 +12,20 @@
 #include "stellwerk/plan/clusters.hpp"
 #include "stellwerk/plan/fabrics.hpp"
 #include "stellwerk/plan/forwarders.hpp"
+#include "stellwerk/plan/residual.hpp"
 
 namespace stellwerk {
 
 /// What all runs on one problem share.
 struct GreedyInput {
-  GreedyInput(const Problem& problem, const Forwarders& forwarders);
+  /// `residual`: whose problem this is (or chunks of it, with `late` one a chunk), when the runs
+  /// start in the middle of a plan; else null.
+  GreedyInput(const Problem& problem, const Forwarders& forwarders,
+              const Residual* residual = nullptr);
 
   const Problem& problem;
   const Forwarders& forwarders;
+  const Residual* residual;
   Fabrics fabrics;
   std::vector<Clustering> clusterings;
 };

@@ -40,10 +40,14 @@ void GreedyRun::State::set_up_network() {
   for (const Node& node : topology_.nodes()) capacity_.push_back(cap(node.injection));
   for (const Node& node : topology_.nodes()) capacity_.push_back(cap(node.ejection));
   residual_ = capacity_;
+  groups_left_.assign(nodes_, kNone);
+  for (const NodeId id : topology_.node_ids()) {
+    if (topology_.node(id).max_groups) groups_left_[id] = *topology_.node(id).max_groups;
+  }
+  if (input_.residual != nullptr) take_busy();
 
   ups_.resize(nodes_);
   pool_of_.assign(nodes_, kNone);
-  groups_left_.assign(nodes_, kNone);
   position_.assign(links_, 0);
   is_touched_.assign(links_, 0);
   const std::size_t words = (nodes_ + BitRows::kBits - 1) / BitRows::kBits;
@@ -56,7 +60,6 @@ void GreedyRun::State::set_up_network() {
     for (const NodeId node : fabric.switches) {
       pool_of_[node] = add_pool();
       port.pools.push_back(pool_of_[node]);
-      if (topology_.node(node).max_groups) groups_left_[node] = *topology_.node(node).max_groups;
     }
     if (fabric.switches.size() > 1) port.pool = add_pool();
     for (const LinkId id : fabric.up) ups_[link(id).from].push_back(id);
@@ -66,6 +69,36 @@ void GreedyRun::State::set_up_network() {
       update_idle(fabric.down[i]);
     }
     for (const LinkId id : fabric.up) update_pool(link(id).from, link(id).to);
+  }
+}
+
+/// What is in flight at the start has its links until it leaves them.
+void GreedyRun::State::take_busy() {
+  const std::vector<Busy>& busy = input_.residual->busy;
+  for (std::uint32_t i = 0; i < busy.size(); ++i) {
+    const Busy& each = busy[i];
+    const auto id = static_cast<std::size_t>(each.id);
+    std::size_t taken = id;
+    Time end = each.end;
+    switch (each.kind) {
+      case Busy::Kind::link:
+        end -= fabrics_.least_before(LinkId(id));
+        break;
+      case Busy::Kind::injection:
+        taken = injection(NodeId(id));
+        break;
+      case Busy::Kind::ejection:
+        taken = ejection(NodeId(id));
+        end -= fabrics_.least_into(NodeId(id));
+        break;
+      case Busy::Kind::groups:
+        --groups_left_[NodeId(id)];
+        events_.push(end, {What::left_switch, 0, static_cast<std::uint32_t>(id)});
+        continue;
+    }
+    if (end <= Time{0}) continue;
+    residual_[taken] -= each.amount;
+    events_.push(end, {What::clears, i, static_cast<std::uint32_t>(taken)});
   }
 }
 
@@ -186,6 +219,11 @@ void GreedyRun::State::set_up_chunks() {
       }
     }
     events_.push(chunk.ready, {What::ready, static_cast<std::uint32_t>(c), 0});
+    if (input_.residual == nullptr) continue;
+    for (const Release& each : input_.residual->late[chunk_[c]]) {
+      events_.push(each.at, {What::lands, static_cast<std::uint32_t>(c),
+                             static_cast<std::uint32_t>(each.node.value)});
+    }
   }
 }
 

@@ -46,11 +46,21 @@ class GreedyRun::State {
     Time start;
     Bandwidth rate;
   };
-  enum class What : std::uint8_t { ready, freed, freed_late, left_switch, arrived, woken };
+  enum class What : std::uint8_t {
+    ready,
+    lands,   // what was in flight at the start
+    clears,  // what it took
+    freed,
+    freed_late,
+    left_switch,
+    arrived,
+    woken,
+  };
   struct Event {
     What what;
-    std::uint32_t flight;  // ready: the chunk; woken: the node
-    std::uint32_t detail;  // freed_late: a resource; left_switch: a node; arrived: a link
+    std::uint32_t flight;  // ready, lands: the chunk; woken: the node; clears: of Residual::busy
+    std::uint32_t detail;  // freed_late, clears: a resource; left_switch, lands: a node;
+                           // arrived: a link
   };
   /// The ways up into one switch, or into one fabric of several switches.
   struct Pool {
@@ -79,6 +89,7 @@ class GreedyRun::State {
   const Wire& link(LinkId id) const { return wires_[id]; }
 
   void set_up_network();
+  void take_busy();
   void set_up_clusters();
   void find_faster();
   bool enters_cluster(LinkId id) const;

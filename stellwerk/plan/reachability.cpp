@@ -87,7 +87,7 @@ class Strong {
 
 }  // namespace
 
-void require_reachable(const Problem& problem) {
+void require_reachable(const Problem& problem, const std::vector<ChunkId>& numbers) {
   // Without buffer limits all chunks of one job have the same surroundings: one search per (job, source).
   const bool buffers = has_buffer_limits(problem.topology);
   const Strong strong(problem);
@@ -124,7 +124,8 @@ void require_reachable(const Problem& problem) {
         why =
             "no path leads there through nodes whose buffers have room for it; raise buffer or add "
             "links";
-      throw Error(ErrorCode::unsolved, "job '" + job + "': chunk " + std::to_string(id.value) +
+      const ChunkId number = numbers.empty() ? id : numbers[id.index()];
+      throw Error(ErrorCode::unsolved, "job '" + job + "': chunk " + std::to_string(number.value) +
                                            " of '" + problem.topology.node(missing).name +
                                            "' cannot reach '" + problem.topology.node(node).name +
                                            "': " + why);

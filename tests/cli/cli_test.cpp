@@ -56,7 +56,8 @@ TEST_F(Cli, HelpShowsAnExampleForEveryOption) {
   for (const std::string command :
        {"plan", "bound", "verify", "simulate", "topo show", "topo list", "topo convert",
         "topo compose", "export", "import", "library", "planners", "compare", "bench published",
-        "bench scale", "bench peers", "bench random", "bench jobs", "overlay"}) {
+        "bench scale", "bench peers", "bench random", "bench jobs", "overlay", "replan",
+        "bench replan"}) {
     const Outcome help = box.run(command + " --help");
     EXPECT_EQ(help.status, 0) << command;
     EXPECT_EQ(help.out, box.run("help " + command).out);
