@@ -151,7 +151,8 @@ Candidate AttemptRunner::plan_with(const Attempt& attempt, const Problem& proble
   const double afterwards = kSecondsToJudge * size(attempt);
   context.stop = stop.within((stop.seconds_left() - afterwards) * attempt.share);
   context.progress = progress_;
-  context.rng = Rng(request_.options.seed);
+  context.rng = Rng(request_.options.seed + attempt.salt);
+  context.memory = &memory_;
   context.bound = bound_;
   context.bound_chunked = chunked;
   if (best.plan && best.chunks == attempt.chunks && !single &&
@@ -166,6 +167,7 @@ Candidate AttemptRunner::plan_with(const Attempt& attempt, const Problem& proble
   if (outcome.epoch && outcome.epoch->epochs > 0 && outcome.epoch->proven_epochs > 0)
     result.proven = outcome.epoch;
   result.limit = outcome.termination.limit;
+  result.more_chunks = outcome.more_chunks;
   if (!outcome.has_plan()) return result;
   if (!request_.options.store && !has_reductions(problem)) {
     std::optional<Schedule> rigid = without_waiting(posed, outcome.sends);

@@ -20,8 +20,9 @@ namespace stellwerk {
 struct Attempt {
   const PlannerRow* planner = nullptr;
   int chunks = 1;
-  double share = 1;    ///< of the time that is left
-  bool quick = false;  ///< PlanOptions::quick
+  double share = 1;        ///< of the time that is left
+  bool quick = false;      ///< PlanOptions::quick
+  std::uint64_t salt = 0;  ///< of the seed, for another try at the same
 };
 
 /// What an attempt brought.
@@ -31,8 +32,15 @@ struct Candidate {
   Time length;  ///< by which plans are compared; also of sends that were no better; 0: none
   Time least;   ///< what the same ways take at least, whatever the chunks; of baselines
   Limit limit = Limit::none;          ///< that the planner met
+  bool more_chunks = false;           ///< no plan, but there may be one on more chunks
   std::optional<EpochRecord> proven;  ///< what an epoch planner knows about these chunks
   std::vector<std::string> notes;     ///< why there is no plan
+};
+
+/// The best that one planner made, whether or not another had a better plan.
+struct Reached {
+  Time length = Time::max();
+  int chunks = 0;
 };
 
 /// The best plan so far.
@@ -99,6 +107,7 @@ class AttemptRunner {
   const Judge& judge_;
   std::shared_ptr<const Problem> coarse_;
   Bound bound_;
+  PlannerMemory memory_;
   std::mutex bounds_mutex_, pace_mutex_;
   std::map<int, Bound> chunked_;           // by chunk count
   std::map<std::string_view, Pace> pace_;  // by planner

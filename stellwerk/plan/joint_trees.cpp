@@ -163,8 +163,8 @@ class JointTrees {
     using Order = TreeSchedule::Order;
     constexpr std::array kOrders = {Order::both, Order::turn};
     const std::span<const Order> orders(kOrders.data(), quick_ ? 1 : kOrders.size());
-    const ListSchedule::Result result =
-        schedule.schedule(orders, demand_.rates.length, target_, context_.stop);
+    const ListSchedule::Result result = schedule.schedule(
+        orders, {demand_.rates.length, target_, best_.finish, quick_}, context_.stop);
     if (result.finish >= best_.finish) return;
     best_ = {schedule.with_times(result), result.finish};
     context_.report("trees into and out of " + std::to_string(copies) + " roots", best_.finish);

@@ -1,7 +1,11 @@
 // What a planner is: a function from a problem to sends, with declared capabilities, in a visible table.
 #pragma once
 
+#include <any>
 #include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -41,12 +45,37 @@ struct PlanOptions {
   std::string read_solution;  ///< milp: path of a solution file to start from; empty: none
 };
 
+/// What planners keep from one attempt at a request for later ones, on other chunk counts. May be
+/// used by several threads at once.
+class PlannerMemory {
+ public:
+  /// Null if there is none of this name and type.
+  template <class T>
+  std::shared_ptr<const T> recall(const std::string& name) const {
+    const std::lock_guard lock(mutex_);
+    const auto found = kept_.find(name);
+    if (found == kept_.end()) return nullptr;
+    const auto* value = std::any_cast<std::shared_ptr<const T>>(&found->second);
+    return value == nullptr ? nullptr : *value;
+  }
+  template <class T>
+  void keep(const std::string& name, std::shared_ptr<const T> value) {
+    const std::lock_guard lock(mutex_);
+    kept_[name] = std::move(value);
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::map<std::string, std::any> kept_;
+};
+
 /// What a planner is handed besides the problem.
 struct PlannerContext {
   StopCondition stop;
   Progress* progress = nullptr;  ///< may be null
   Rng rng{1};
-  std::optional<Bound> bound;  ///< for any chunking
+  PlannerMemory* memory = nullptr;  ///< may be null
+  std::optional<Bound> bound;       ///< for any chunking
   std::optional<Bound> bound_chunked;
   const Schedule* incumbent =
       nullptr;  ///< a valid plan of the same problem, to warm-start from; may be null
@@ -63,10 +92,11 @@ struct PlannerContext {
 Time target_time(const PlanOptions& options, const PlannerContext& context);
 
 struct PlannerOutcome {
-  Schedule sends;  ///< re-timed; empty without a plan
+  Schedule sends;  ///< re-timed, unless there are very many; empty without a plan
   Termination termination;
   std::string message;  ///< why there is no plan, or what limits the one there is; may be empty
   std::optional<EpochRecord> epoch;
+  bool more_chunks = false;  ///< without a plan: there may be one of more chunks
 
   bool has_plan() const {
     return termination.reason == Termination::Reason::optimal ||

@@ -123,6 +123,11 @@ class Portfolio {
   bool good_enough() const {
     return best_.plan && runner_->within_target(best_.plan->result.transfer_time);
   }
+  /// More than a tenth above the bound.
+  bool is_far(Time length) const {
+    const std::int64_t bound = runner_->bound().value.ps;
+    return length.ps - bound > bound / 10;
+  }
   bool time_is_up() const { return stop_.should_stop(); }
   /// Enough is known, or no time is left (the first plan is worth passing the limit by a little).
   bool done() const { return best_.plan && (good_enough() || time_is_up()); }
@@ -197,7 +202,9 @@ class Portfolio {
 
   void everything() {
     representatives(true);
-    representatives(false);
+    // Where they are far from the bound others come first.
+    const bool promising = compressed_ || (best_.plan && !is_far(best_.length));
+    if (promising) representatives(false);
     if (family_.deliveries() > kMostDeliveriesInFull) return;
     const std::vector<int> counts = this->counts(kMostChunks);
     if (request_.options.store && family_.deliveries() <= kFewDeliveries) {
@@ -205,12 +212,15 @@ class Portfolio {
     }
     constructions(counts);
     if (request_.options.store) baselines(counts);  // they do not know how not to store
+    deep_constructions(counts);
+    if (!promising) representatives(false);
     searches(counts, true);
     searches(counts, false);
     exact_planners(counts);
   }
 
-  /// Planners that work on representatives; at first quickly.
+  /// Planners that work on representatives; at first quickly, on more and more chunks while that
+  /// helps or the plan is near the bound.
   void representatives(bool quick) {
     if (!family_.symmetric()) return;
     std::vector<Attempt> attempts;
@@ -222,7 +232,17 @@ class Portfolio {
         if (planner.compressed) attempts.push_back({&planner, count, quick ? 0.5 : 0.2, quick});
       }
     }
-    stage(attempts);
+    constexpr std::size_t kBatch = 2;
+    constexpr std::int64_t kGain = 50;  // a fiftieth is a gain
+    for (std::size_t i = 0; i < attempts.size(); i += quick ? kBatch : attempts.size()) {
+      const Time before = best_.length;
+      const auto begin = attempts.begin() + static_cast<std::ptrdiff_t>(i);
+      const auto left = static_cast<std::size_t>(attempts.end() - begin);
+      const std::size_t many = quick ? std::min(kBatch, left) : left;
+      stage(std::vector<Attempt>(begin, begin + static_cast<std::ptrdiff_t>(many)));
+      const bool gained = best_.length.ps < before.ps - before.ps / kGain;
+      if (quick && best_.plan && is_far(best_.length) && !gained) break;
+    }
   }
 
   /// Planners that construct one plan, without a search; first on counts that can reach the target.
@@ -235,7 +255,34 @@ class Portfolio {
       if (fits) rows.push_back(&planner);
     }
     climb(rows, {promising, counts.end()}, false);
+    // Who was best on more chunks than on the first count has no use for fewer.
+    if (promising != counts.end()) {
+      rows.erase(std::remove_if(rows.begin(), rows.end(),
+                                [&](const PlannerRow* row) {
+                                  return reached_[row->name].chunks > *promising;
+                                }),
+                 rows.end());
+    }
     climb(rows, {counts.begin(), promising}, false);
+  }
+
+  /// Constructions that know more than one way, where their first came near the best plan: all ways,
+  /// on the chunk count that was best and on the next ones.
+  void deep_constructions(const std::vector<int>& counts) {
+    constexpr std::int64_t kNear = 5;  // a fifth worse may still become the best
+    std::vector<Attempt> attempts;
+    for (const std::string_view name : {"trees", "flow"}) {
+      const auto reached = reached_.find(name);
+      if (reached == reached_.end() || reached->second.chunks == 0 ||
+          reached->second.length.ps - reached->second.length.ps / (kNear + 1) > best_.length.ps)
+        continue;
+      const int count = reached->second.chunks;
+      const bool more = std::find(counts.begin(), counts.end(), 2 * count) != counts.end();
+      attempts.push_back({&find_planner(name), count, 0.6, false});
+      attempts.push_back(
+          {&find_planner(name), more ? 2 * count : count, 0.6, false, more ? 0U : 1U});
+    }
+    stage(attempts);
   }
 
   /// On small problems whatever is known, so that the plan is never worse; on large ones, where each
@@ -252,15 +299,20 @@ class Portfolio {
 
   /// A stage of planners, each on more and more chunks.
   void climb(const std::vector<const PlannerRow*>& rows, const std::vector<int>& counts, bool all) {
+    std::vector<Reached> reached(rows.size());
     stage(rows.size(), all, [&](std::size_t i, const Incumbent& best, const StopCondition& stop) {
-      return climb(*rows[i], counts, all, best, stop);
+      return climb(*rows[i], counts, all, best, stop, reached[i]);
     });
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      Reached& known = reached_[rows[i]->name];
+      if (reached[i].length < known.length) known = reached[i];
+    }
   }
 
   /// One planner on twice as many chunks each time, while that may make its plan the best and, unless
   /// `all`, good enough.
   Candidate climb(const PlannerRow& planner, const std::vector<int>& counts, bool all,
-                  Incumbent best, const StopCondition& stop) {
+                  Incumbent best, const StopCondition& stop, Reached& reached) {
     constexpr int kPatience = 2;
     constexpr std::int64_t kFar = 10;  // a tenth worse is too far to be caught up with
     Candidate result;
@@ -278,8 +330,10 @@ class Portfolio {
       Candidate candidate = runner_->run(attempt, best, stop);
       result.notes.insert(result.notes.end(), candidate.notes.begin(), candidate.notes.end());
       if (candidate.limit != Limit::none) result.limit = candidate.limit;
+      if (candidate.length == Time{0} && candidate.more_chunks) continue;
       if (candidate.length == Time{0} || candidate.least >= best.length) break;
       const Time length = candidate.length;
+      if (length < reached.length) reached = {length, count};
       // What cutting chunks in two brings halves, too: all that is still to come is about what the
       // last time brought.
       const Time to_come = last == Time::max() ? Time{0} : length - (last - length);
@@ -394,8 +448,9 @@ class Portfolio {
   std::optional<AttemptRunner> runner_;
 
   Incumbent best_;
-  Limit limit_ = Limit::none;          ///< that a planner met
-  std::map<int, EpochRecord> proven_;  ///< by chunk count
+  Limit limit_ = Limit::none;                    ///< that a planner met
+  std::map<int, EpochRecord> proven_;            ///< by chunk count
+  std::map<std::string_view, Reached> reached_;  ///< by planner
   std::vector<std::string> messages_;
 };
 

@@ -317,22 +317,22 @@ std::optional<TreePacking> pack_trees(const Topology& topology, const Terminals&
   return TreePacking{std::move(*links), std::move(*trees)};
 }
 
-std::optional<TimedPacking> pack_trees_in_least_time(const Topology& topology,
-                                                     const TreeDemand& demand,
-                                                     const FluidTimes& fluid,
-                                                     const Partners& partners, int depth_percent,
-                                                     Rng& rng, const StopCondition& stop) {
+std::optional<TimedPacking> pack_trees_in_least_time(
+    const Topology& topology, const TreeDemand& demand, const FluidTimes& fluid,
+    const Partners& partners, int depth_percent, Time most, Rng& rng, const StopCondition& stop) {
   // Above the fluid optimum, in 1/10,000.
   constexpr std::array kSteps = {0,   5,   20,  50,   100,  150,  200,  300,
                                  400, 600, 800, 1200, 2000, 3000, 5000, 10000};
+  // Schedules are some times that much longer than the fluid optimum.
+  const Time room{most == Time::max() ? most.ps : (most - fluid.longest).ps / 4};
   for (const int step : kSteps) {
-    if (stop.should_stop()) break;
+    const Time over{
+        static_cast<std::int64_t>(static_cast<Int128>(fluid.longest.ps) * step / 10000)};
+    if (stop.should_stop() || over > room) break;
     Terminals terminals = terminals_within(topology, demand, fluid, step);
     terminals.partners = partners;
     std::optional<TreePacking> packing = pack_trees(topology, terminals, depth_percent, rng, stop);
     if (!packing) continue;
-    const Time over{
-        static_cast<std::int64_t>(static_cast<Int128>(fluid.longest.ps) * step / 10000)};
     return TimedPacking{std::move(*packing), fluid.longest + over};
   }
   return std::nullopt;

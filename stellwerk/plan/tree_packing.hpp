@@ -56,15 +56,14 @@ Terminals terminals_within(const Topology& topology, const TreeDemand& demand,
 std::optional<TreePacking> pack_trees(const Topology& topology, const Terminals& terminals,
                                       int depth_percent, Rng& rng, const StopCondition& stop);
 
-/// Trees within the least time at which this works, tried in steps above the fluid times.
+/// Trees within the least time at which this works, tried in steps above the fluid times. Steps that
+/// leave no hope for a schedule shorter than `most` are not tried.
 struct TimedPacking {
   TreePacking packing;
   Time time;
 };
-std::optional<TimedPacking> pack_trees_in_least_time(const Topology& topology,
-                                                     const TreeDemand& demand,
-                                                     const FluidTimes& fluid,
-                                                     const Partners& partners, int depth_percent,
-                                                     Rng& rng, const StopCondition& stop);
+std::optional<TimedPacking> pack_trees_in_least_time(
+    const Topology& topology, const TreeDemand& demand, const FluidTimes& fluid,
+    const Partners& partners, int depth_percent, Time most, Rng& rng, const StopCondition& stop);
 
 }  // namespace stellwerk

@@ -119,29 +119,46 @@ std::vector<Wait> TreeSchedule::gather(ChunkId chunk, const TreePacking& packing
   return into[root.index()];
 }
 
-ListSchedule::Result TreeSchedule::schedule(std::span<const Order> orders, Time fluid, Time target,
+ListSchedule::Result TreeSchedule::schedule(std::span<const Order> orders, const Aims& aims,
                                             const StopCondition& stop) const {
   std::vector<Time> ready;
+  ready.reserve(sends_.size());
   for (const Send& send : sends_) ready.push_back(problem_.chunks[send.chunk].ready);
   const ListSchedule list(problem_.topology, sends_, waits_, std::move(ready));
   const std::vector<Time> tails = list.tails();
-  // Passes over many sends take long and find little.
-  constexpr std::size_t kMany = 100'000;
-  const int rounds = sends_.size() > kMany ? 2 : 8;
-  ListSchedule::Result best;
+  std::vector<ListSchedule::Result> first;
   std::vector<std::int64_t> key(sends_.size());
+  Time best = aims.known;
   for (const Order order : orders) {
     if (stop.should_stop()) break;
     for (std::size_t i = 0; i < key.size(); ++i) {
-      const double turn = order == Order::way ? 0 : positions_[i] * static_cast<double>(fluid.ps);
+      const double turn =
+          order == Order::way ? 0 : positions_[i] * static_cast<double>(aims.fluid.ps);
       const std::int64_t divisor = order == Order::turn ? 1000 : 1;
       key[i] = static_cast<std::int64_t>(std::llround(turn)) - tails[i].ps / divisor;
     }
-    ListSchedule::Result result = list.improve(list.forwards(key, stop), rounds, target, stop);
-    if (result.finish < best.finish) best = std::move(result);
-    if (best.finish <= target) break;
+    ListSchedule::Result result = list.forwards(key, stop);
+    if (result.finish == Time::max()) break;
+    best = std::min(best, result.finish);
+    first.push_back(std::move(result));
+    if (best <= aims.target) break;
   }
-  return best;
+  std::sort(first.begin(), first.end(),
+            [](const auto& a, const auto& b) { return a.finish < b.finish; });
+  // Passes over many sends take long and find little: the best order is improved, no other.
+  constexpr std::size_t kMany = 100'000;
+  const bool one = aims.quick || sends_.size() > kMany;
+  const int rounds = sends_.size() > kMany ? 2 : aims.quick ? 4 : 8;
+  ListSchedule::Result result;
+  for (ListSchedule::Result& each : first) {
+    const bool near = each.finish.ps / 100 * 97 < best.ps;  // passes may bring a few percent
+    const bool improve = near && (!one || result.finish == Time::max());
+    each = improve ? list.improve(std::move(each), rounds, aims.target, stop) : std::move(each);
+    best = std::min(best, each.finish);
+    if (each.finish < result.finish) result = std::move(each);
+    if (best <= aims.target) break;
+  }
+  return result;
 }
 
 Schedule TreeSchedule::with_times(const ListSchedule::Result& result) const {

@@ -40,9 +40,16 @@ class TreeSchedule {
   /// What comes first: who has the longest way to go, whose turn it is, or both.
   enum class Order : std::uint8_t { way, turn, both };
 
-  /// The best schedule over the orders, each improved by forward-backward passes. `fluid`: the length
-  /// that the positions refer to. Stops at the target.
-  ListSchedule::Result schedule(std::span<const Order> orders, Time fluid, Time target,
+  struct Aims {
+    Time fluid;          ///< the length that the positions refer to
+    Time target;         ///< good enough
+    Time known;          ///< of another schedule that is to be beaten
+    bool quick = false;  ///< fewer passes
+  };
+
+  /// The best schedule over the orders. One that comes near the best of them, and near the known one,
+  /// is improved by forward-backward passes. Stops at the target.
+  ListSchedule::Result schedule(std::span<const Order> orders, const Aims& aims,
                                 const StopCondition& stop) const;
   Schedule with_times(const ListSchedule::Result& result) const;
 

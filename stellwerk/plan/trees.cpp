@@ -6,12 +6,13 @@
 //
 // Idea. k trees a root (plan/tree_packing.cpp), every chunk on one of them, several chunks a tree;
 // then list scheduling with shared rates and forward-backward passes (plan/tree_schedule.cpp).
-// Several k, two shapes of trees and two ways of pairing links at switches are tried: few trees cost less
-// to pack and pipeline, many come nearer to the optimum where speeds are mixed. Reductions by
-// time reversal; AllReduce jointly (plan/joint_trees.cpp) where that promises more than two halves.
+// Several k, two shapes of trees and two ways of pairing links at switches are tried, again and again:
+// few trees cost less to pack and pipeline, many come nearer to the optimum where speeds are mixed, and
+// chance is worth some percent. Reductions by time reversal; AllReduce jointly (plan/joint_trees.cpp)
+// where that promises more than two halves.
 //
 // Guarantee. None on the schedule, which usually is within a percent of the packing. Cost: about
-// n^2 max-flows for n nodes, 0.1 s at 64 and 10 s at 256 on rails. Tests: trees_test.cpp.
+// a few dozen n max-flows for n nodes, 0.1 s at 64 and 2 s at 256 on rails. Tests: trees_test.cpp.
 #include "stellwerk/plan/trees.hpp"
 
 #include <algorithm>
@@ -32,6 +33,14 @@ namespace {
 
 constexpr std::size_t kMostTerminals = 512;
 constexpr std::int64_t kMostSends = 4'000'000;
+constexpr std::size_t kFewSends = 100'000;  // re-timing costs little
+constexpr int kRounds = 3;                  // through all variants
+
+/// Why there is no plan; nothing where there is one.
+struct Refusal {
+  std::string why;
+  bool more_chunks = false;  ///< would help
+};
 
 /// Chunks that all go from one node each to the same nodes.
 struct Uniform {
@@ -96,10 +105,10 @@ class Trees {
   Trees(const Problem& problem, Time target, const PlanOptions& options, PlannerContext& context)
       : problem_(problem), target_(target), quick_(options.quick), context_(context) {}
 
-  std::string run() {
+  Refusal run() {
     const Uniform uniform = uniform_demand(problem_);
-    if (!uniform.objection.empty()) return uniform.objection;
-    if (uniform.terminals.empty()) return "";
+    if (!uniform.objection.empty()) return {uniform.objection};
+    if (uniform.terminals.empty()) return {};
     std::int64_t most = 0;  // trees a root, so that every tree carries as many chunks
     std::int64_t all = 0;
     for (const auto& chunks : uniform.chunks) {
@@ -107,44 +116,66 @@ class Trees {
       all += static_cast<std::int64_t>(chunks.size());
     }
     if (all * static_cast<std::int64_t>(uniform.terminals.size()) > kMostSends)
-      return "more than " + std::to_string(kMostSends) + " sends";
+      return {"more than " + std::to_string(kMostSends) + " sends"};
     const TreeDemand demand = tree_demand(problem_, uniform);
     const FluidTimes balanced = fluid_times(problem_.topology, demand);
     if (balanced.longest == Time::max())
-      return "some node cannot be reached without nodes that have limited buffers";
+      return {"some node cannot be reached without nodes that have limited buffers"};
     // Where latency counts more than bandwidth, planners that look at it do better.
-    if (quick_ && balanced.longest.ps < target_.ps / 2) return "most of the time is latency";
+    if (quick_ && balanced.longest.ps < target_.ps / 2) return {"most of the time is latency"};
     const FluidTimes loose = fluid_times(problem_.topology, demand, 80, false);
-    const auto& nodes = problem_.topology.nodes();
-    const bool switches = std::any_of(nodes.begin(), nodes.end(), [](const Node& node) {
-      return node.kind == NodeKind::switch_;
-    });
-    for (const int depth : {30, 100}) {
-      for (const std::int64_t trees : tree_counts(most)) {
-        // Without switches all four are the same.
-        for (const bool few : {true, false}) {
-          for (const FluidTimes* fluid : {&loose, &balanced}) {
-            if (context_.stop.should_stop() || best_finish_ <= target_) break;
-            if (!switches && (few || fluid == &loose)) continue;
-            attempt(uniform, demand, *fluid, most / trees, few, depth);
-            if (quick_ && best_finish_ != Time::max()) return "";
-          }
-        }
-      }
+    for (const Variant& variant : variants(most)) {
+      if (context_.stop.should_stop() || best_finish_ <= target_) break;
+      attempt(uniform, demand, variant.balanced ? balanced : loose, variant);
+      if (quick_ && best_finish_ != Time::max()) break;
     }
-    if (best_finish_ != Time::max()) return "";
-    return context_.stop.should_stop() ? "no plan before the limit"
-                                       : "no packing of trees of " + std::to_string(most) +
-                                             " chunks a root was found: use more chunks";
+    if (best_finish_ != Time::max()) return {};
+    if (context_.stop.should_stop()) return {"no plan before the limit"};
+    return {"no packing of trees of " + std::to_string(most) +
+                " chunks a root was found: use more chunks",
+            true};
   }
 
   Schedule take() { return std::move(best_); }
 
  private:
+  /// One way to make trees.
+  struct Variant {
+    std::int64_t trees = 1;   ///< a root
+    std::int64_t pieces = 1;  ///< chunks that share a tree's copy
+    bool few = false;         ///< partners at switches
+    bool balanced = true;     ///< which of the fluid times
+    int depth = 30;           ///< what short paths are worth, in percent
+  };
+
+  /// The most promising first. Trees of the same kind, but for chance, differ by some percent: the
+  /// whole list is gone through kRounds times.
+  std::vector<Variant> variants(std::int64_t most) const {
+    const auto& nodes = problem_.topology.nodes();
+    const bool switches = std::any_of(nodes.begin(), nodes.end(), [](const Node& node) {
+      return node.kind == NodeKind::switch_;
+    });
+    std::vector<Variant> result;
+    for (int round = 0; round < kRounds; ++round) {
+      for (const int depth : {30, 100}) {
+        for (const std::int64_t trees : tree_counts(most)) {
+          // Without switches all four are the same.
+          for (const bool few : {false, true}) {
+            for (const bool balanced : {true, false}) {
+              if (switches || (balanced && !few))
+                result.push_back({trees, most / trees, few, balanced, depth});
+            }
+          }
+        }
+      }
+    }
+    return result;
+  }
+
   /// Numbers of trees a root to try: divisors of the number of chunks, near a few good ones.
   static std::vector<std::int64_t> tree_counts(std::int64_t most) {
     std::vector<std::int64_t> result;
-    for (const std::int64_t wish : {16, 32, 8, 4, 64, 1}) {
+    for (const std::int64_t wish : {32, 16, 64, 8, 4, 1}) {
       std::int64_t best = 1;
       for (std::int64_t d = 1; d <= std::min(most, wish); ++d) {
         if (most % d == 0) best = d;
@@ -154,19 +185,19 @@ class Trees {
     return result;
   }
 
-  /// `pieces`: chunks that share a tree's copy.
   void attempt(const Uniform& uniform, TreeDemand demand, const FluidTimes& fluid,
-               std::int64_t pieces, bool few, int depth) {
-    for (std::int64_t& copies : demand.copies) copies /= pieces;
-    demand.bytes = pieces * demand.bytes;
+               const Variant& variant) {
+    for (std::int64_t& copies : demand.copies) copies /= variant.pieces;
+    demand.bytes = variant.pieces * demand.bytes;
     Rng rng(context_.rng.next());
-    const std::optional<TimedPacking> packed = pack_trees_in_least_time(
-        problem_.topology, demand, fluid, {few, false, rng.next()}, depth, rng, context_.stop);
+    const std::optional<TimedPacking> packed =
+        pack_trees_in_least_time(problem_.topology, demand, fluid, {variant.few, false, rng.next()},
+                                 variant.depth, best_finish_, rng, context_.stop);
     if (!packed) return;
     TreeSchedule schedule(problem_);
     for (std::size_t t = 0; t < uniform.terminals.size(); ++t) {
       const std::vector<std::size_t> dealt =
-          deal_trees(packed->packing.trees, static_cast<int>(t), pieces);
+          deal_trees(packed->packing.trees, static_cast<int>(t), variant.pieces);
       for (std::size_t j = 0; j < dealt.size(); ++j) {
         schedule.spread(uniform.chunks[t][j], packed->packing, packed->packing.trees[dealt[j]],
                         uniform.terminals,
@@ -174,13 +205,14 @@ class Trees {
       }
     }
     using Order = TreeSchedule::Order;
-    constexpr std::array kOrders = {Order::way, Order::turn, Order::both};
+    constexpr std::array kOrders = {Order::turn, Order::both, Order::way};
     const ListSchedule::Result result =
-        schedule.schedule(kOrders, fluid.longest, target_, context_.stop);
-    if (result.finish >= best_finish_) return;
-    best_finish_ = result.finish;
-    best_ = schedule.with_times(result);
-    context_.report("trees, " + std::to_string(demand.copies.front()) + " a root", best_finish_);
+        schedule.schedule(kOrders, {fluid.longest, target_, best_finish_, quick_}, context_.stop);
+    if (result.finish < best_finish_) {
+      best_finish_ = result.finish;
+      best_ = schedule.with_times(result);
+      context_.report("trees, " + std::to_string(demand.copies.front()) + " a root", best_finish_);
+    }
   }
 
   const Problem& problem_;
@@ -206,7 +238,7 @@ Time fluid_halves(const ReductionSplit& split) {
 }
 
 /// An AllReduce, or what is like it: all chunks summed from, and wanted by, the same nodes.
-std::optional<JointDemand> joint_demand(const Problem& problem, const StopCondition& stop) {
+std::optional<JointDemand> joint_demand(const Problem& problem, const PlannerContext& context) {
   JointDemand demand;
   Bytes total{0};
   for (const ChunkId id : problem.chunk_ids()) {
@@ -226,10 +258,18 @@ std::optional<JointDemand> joint_demand(const Problem& problem, const StopCondit
       static_cast<std::int64_t>(demand.chunks.size() * demand.terminals.size()) > kMostSends / 2)
     return std::nullopt;
   demand.passable = passable_nodes(problem);
-  std::optional<JointRates> rates =
-      joint_rates(problem.topology, demand.terminals, demand.passable, total, stop);
-  if (!rates) return std::nullopt;
-  demand.rates = std::move(*rates);
+  // They do not depend on the number of chunks.
+  constexpr const char* kName = "rates of joint trees";
+  std::shared_ptr<const JointRates> rates;
+  if (context.memory != nullptr) rates = context.memory->recall<JointRates>(kName);
+  if (rates == nullptr) {
+    std::optional<JointRates> found =
+        joint_rates(problem.topology, demand.terminals, demand.passable, total, context.stop);
+    if (!found) return std::nullopt;
+    rates = std::make_shared<const JointRates>(std::move(*found));
+    if (context.memory != nullptr) context.memory->keep(kName, rates);
+  }
+  demand.rates = *rates;
   return demand;
 }
 
@@ -245,51 +285,62 @@ class ReductionTrees {
         options_(options),
         context_(context) {}
 
-  std::string run() {
+  Refusal run() {
     const bool one = split_.spread.chunks.empty() || split_.collect.chunks.empty();
     const Time halves = one ? Time{0} : fluid_halves(split_);
-    // Many GPUs with few chunks: rates cost much, and pipelining loses what they gain.
-    const std::size_t ranks = problem_.chunks.front().contributors.size();
-    const bool few = options_.quick && ranks > 32 && problem_.chunks.size() < 8 * ranks;
-    if (!one && !few) join(halves);
+    if (!one && !join(halves))
+      return {"few chunks: more would make more of roots that are free to choose", true};
     const bool found = best_finish_ < Time::max();
-    if (found && (options_.quick || best_finish_ <= std::max(target_, halves))) return "";
-    const std::string objection = plan_halves(one);
-    return best_finish_ < Time::max() ? "" : objection;
+    if (found && (options_.quick || best_finish_ <= std::max(target_, halves))) return {};
+    const Refusal refusal = plan_halves(one);
+    return best_finish_ < Time::max() ? Refusal() : refusal;
   }
 
   Schedule take() { return std::move(best_); }
 
  private:
-  void join(Time halves) {
-    const std::optional<JointDemand> demand = joint_demand(problem_, context_.stop);
-    if (!demand) return;
+  /// False if there are too few chunks for what it promises.
+  bool join(Time halves) {
+    const std::optional<JointDemand> demand = joint_demand(problem_, context_);
+    if (!demand) return true;
     context_.report("least length of trees into and out of roots", demand->rates.length);
-    if (demand->rates.length >= halves) return;
+    if (demand->rates.length >= halves) return true;
+    // Many GPUs with few chunks: pipelining loses what joint trees gain. Halves would lose more.
+    constexpr std::int64_t kMuch = 8;  // an eighth shorter
+    if (few_chunks()) return demand->rates.length > halves - Time{halves.ps / kMuch};
     JointPlan plan = plan_joint_trees(problem_, *demand, target_, options_.quick, context_);
-    if (plan.finish == Time::max()) return;
+    if (plan.finish == Time::max()) return true;
     best_ = std::move(plan.sends);
     best_finish_ = plan.finish;
+    return true;
   }
 
-  std::string plan_halves(bool one) {
+  /// So few that many more can be asked for: the portfolio goes up to 400,000 deliveries.
+  bool few_chunks() const {
+    const std::size_t ranks = problem_.chunks.front().contributors.size();
+    const Job& job = problem_.jobs[problem_.chunks.front().job.index()];
+    return options_.quick && job.auto_chunks && ranks > 32 && ranks <= 110 &&
+           problem_.chunks.size() < 16 * ranks;
+  }
+
+  Refusal plan_halves(bool one) {
     const Time part_target = one ? target_ : Time{target_.ps / 2};
     const StopCondition whole = context_.stop;
     if (!one) context_.stop = whole.within(whole.seconds_left() / 2);
     Trees collect(split_.collect, part_target, options_, context_);
-    std::string objection = collect.run();
+    Refusal refusal = collect.run();
     context_.stop = whole;
-    if (!objection.empty()) return objection;
+    if (!refusal.why.empty()) return refusal;
     Trees spread(split_.spread, part_target, options_, context_);
-    objection = spread.run();
-    if (!objection.empty()) return objection;
+    refusal = spread.run();
+    if (!refusal.why.empty()) return refusal;
     Schedule sends =
         join_and_polish(problem_, split_, collect.take(), spread.take(), context_.stop);
     const Time finish = simulate(problem_, sends).transfer_time;
-    if (finish >= best_finish_) return "";
+    if (finish >= best_finish_) return {};
     best_ = std::move(sends);
     best_finish_ = finish;
-    return "";
+    return {};
   }
 
   const Problem& problem_;
@@ -307,17 +358,21 @@ PlannerOutcome plan_trees(const Problem& problem, const PlanOptions& options,
                           PlannerContext& context) {
   PlannerOutcome outcome;
   const Time target = target_time(options, context);
+  Refusal refusal;
   if (has_reductions(problem)) {
     ReductionTrees trees(problem, target, options, context);
-    outcome.message = trees.run();
+    refusal = trees.run();
     outcome.sends = trees.take();
   } else {
     Trees trees(problem, target, options, context);
-    outcome.message = trees.run();
-    if (outcome.message.empty()) outcome.sends = prune(problem, trees.take());
+    refusal = trees.run();
+    if (refusal.why.empty()) outcome.sends = prune(problem, trees.take());
   }
-  const bool found = outcome.message.empty();
-  if (found) outcome.sends = simulate(problem, outcome.sends).sends;
+  const bool found = refusal.why.empty();
+  outcome.message = std::move(refusal.why);
+  outcome.more_chunks = refusal.more_chunks;
+  if (found && outcome.sends.size() <= kFewSends && !context.stop.should_stop())
+    outcome.sends = simulate(problem, outcome.sends).sends;
   outcome.termination.limit = context.stop.reached();
   if (found) {
     outcome.termination.reason = Termination::Reason::feasible;
