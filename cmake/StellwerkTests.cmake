@@ -12,9 +12,12 @@ function(stellwerk_add_tests name)
   target_link_libraries(${name} PRIVATE stellwerk nlohmann_json::nlohmann_json rapidcheck
                                         GTest::gmock GTest::gtest_main)
   target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1> $<$<CONFIG:Debug>:-O0>)
-  stellwerk_precompile(${name} <gmock/gmock.h> <gtest/gtest.h>)
-  if(TARGET stellwerk_tool AND name STREQUAL "tests_cli") # the others do not run it
-    add_dependencies(${name} stellwerk_tool)
+  if(name STREQUAL "tests_cli") # the others do not run the tool
+    if(TARGET stellwerk_tool)
+      add_dependencies(${name} stellwerk_tool)
+    endif()
+  else()
+    stellwerk_precompile(${name} <gmock/gmock.h> <gtest/gtest.h>)
   endif()
   set(prefix "")
   if(name MATCHES "^tests_(.*)")

@@ -57,7 +57,6 @@ int print_random(const Options& options) {
   std::map<Outcome, std::int64_t> outcomes;
   std::int64_t events = 0;
   double most = 0;
-  Time now;
   for (std::int64_t seed = first; events < count; ++seed) {
     for (const EventCase& each : random_event_cases(static_cast<std::uint64_t>(seed))) {
       if (events == count) break;

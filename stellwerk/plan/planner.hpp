@@ -35,9 +35,9 @@ struct PlanOptions {
   std::uint64_t seed = 1;
   int threads = 1;
   Objective objective = Objective::makespan;  ///< of several jobs; joint
-  bool quick = false;  ///< search: construction passes only
-  bool copy = true;    ///< false: no node sends a chunk on more than once (milp, lp)
-  bool store = true;   ///< false: a forwarding node sends on at once or never (milp)
+  bool quick = false;                         ///< search: construction passes only
+  bool copy = true;   ///< false: no node sends a chunk on more than once (milp, lp)
+  bool store = true;  ///< false: a forwarding node sends on at once or never (milp)
   bool weighted_objective =
       false;                  ///< milp: the paper's sum over deliveries of weight / (epoch + 1)
   int round_epochs = 0;       ///< rounds: epochs a round; 0: chosen

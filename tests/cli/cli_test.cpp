@@ -54,9 +54,10 @@ TEST_F(Cli, SaysWhatItIs) {
 
 TEST_F(Cli, HelpShowsAnExampleForEveryOption) {
   for (const std::string command :
-       {"plan", "bound", "verify", "simulate", "topo show", "topo list", "topo convert",
-        "topo compose", "export", "import", "library", "planners", "compare", "bench published",
-        "bench scale", "bench peers", "bench random", "bench jobs", "overlay", "replan",
+       {"plan",        "bound",        "verify",       "simulate",        "topo show",
+        "topo list",   "topo convert", "topo compose", "export",          "import",
+        "library",     "planners",     "compare",      "bench published", "bench scale",
+        "bench peers", "bench random", "bench jobs",   "overlay",         "replan",
         "bench replan"}) {
     const Outcome help = box.run(command + " --help");
     EXPECT_EQ(help.status, 0) << command;
