@@ -26,7 +26,8 @@ struct ComposeOptions {
 
 [[noreturn]] void refuse(const std::string& message) { throw Error(ErrorCode::usage, message); }
 
-Fabric stated_fabric(const ComposeOptions& options, const Machine& machine, std::size_t count) {
+ClusterFabric stated_fabric(const ComposeOptions& options, const Machine& machine,
+                            std::size_t count) {
   std::error_code ignored;
   if (std::filesystem::is_regular_file(*options.fabric, ignored)) {
     return read_fabric(read_file(*options.fabric, kMaxForeignBytes), *options.fabric, std::nullopt);
@@ -52,7 +53,7 @@ int compose(const ComposeOptions& options) {
   const std::size_t count =
       options.count ? static_cast<std::size_t>(parse_integer("--count", *options.count, 1, 65'536))
                     : 0;
-  const Fabric fabric = stated_fabric(options, *machine, count);
+  const ClusterFabric fabric = stated_fabric(options, *machine, count);
   std::vector<std::string> hosts;
   if (options.hosts) {
     auto list = expand_hostlist(*options.hosts);

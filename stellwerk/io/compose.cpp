@@ -12,7 +12,7 @@ namespace {
 
 class Composer {
  public:
-  Composer(const Machine& machine, const Fabric& fabric, const NetworkRates& rates)
+  Composer(const Machine& machine, const ClusterFabric& fabric, const NetworkRates& rates)
       : machine_(machine), fabric_(fabric), rates_(rates), nics_(machine.all(Device::Kind::nic)) {}
 
   Machine compose(std::vector<std::string> hosts) {
@@ -21,9 +21,9 @@ class Composer {
     result_.notes = machine_.notes;
     result_.notes.insert(result_.notes.end(), fabric_.notes.begin(), fabric_.notes.end());
     if (nics_.empty()) fail("the machine has no NIC to plug in");
-    std::map<std::string, std::vector<const Fabric::Port*>> ports;
-    for (const Fabric::Port& port : fabric_.ports) ports[port.host].push_back(&port);
-    for (const Fabric::Switch& hub : fabric_.switches) {
+    std::map<std::string, std::vector<const ClusterFabric::Port*>> ports;
+    for (const ClusterFabric::Port& port : fabric_.ports) ports[port.host].push_back(&port);
+    for (const ClusterFabric::Switch& hub : fabric_.switches) {
       Device device;
       device.kind = Device::Kind::network;
       device.name = hub.name;
@@ -49,7 +49,7 @@ class Composer {
     throw Error(ErrorCode::unreadable_input, one_line(fabric_.name) + ": " + what);
   }
 
-  void add_host(const std::string& host, const std::vector<const Fabric::Port*>& ports) {
+  void add_host(const std::string& host, const std::vector<const ClusterFabric::Port*>& ports) {
     const std::size_t first = result_.devices.size();
     for (Device device : machine_.devices) {
       device.name = host + "." + device.name;
@@ -62,22 +62,26 @@ class Composer {
       result_.wires.push_back(std::move(wire));
     }
     for (std::size_t k = 0; k < nics_.size(); ++k) {
-      for (const Fabric::Port* port : ports_of(host, k, ports)) plug(first + nics_[k], *port);
+      for (const ClusterFabric::Port* port : ports_of(host, k, ports))
+        plug(first + nics_[k], *port);
     }
   }
 
   /// The ports of the k-th NIC.
-  std::vector<const Fabric::Port*> ports_of(const std::string& host, std::size_t k,
-                                            const std::vector<const Fabric::Port*>& ports) const {
-    std::vector<const Fabric::Port*> result;
-    for (const Fabric::Port* port : ports) {
+  std::vector<const ClusterFabric::Port*> ports_of(
+      const std::string& host, std::size_t k,
+      const std::vector<const ClusterFabric::Port*>& ports) const {
+    std::vector<const ClusterFabric::Port*> result;
+    for (const ClusterFabric::Port* port : ports) {
       if (port->nic.empty() || port->nic == machine_.devices[nics_[k]].name) result.push_back(port);
     }
     if (!result.empty()) return result;
-    const bool any_named = std::any_of(ports.begin(), ports.end(), [&](const Fabric::Port* port) {
-      return std::any_of(nics_.begin(), nics_.end(),
-                         [&](std::size_t nic) { return machine_.devices[nic].name == port->nic; });
-    });
+    const bool any_named =
+        std::any_of(ports.begin(), ports.end(), [&](const ClusterFabric::Port* port) {
+          return std::any_of(nics_.begin(), nics_.end(), [&](std::size_t nic) {
+            return machine_.devices[nic].name == port->nic;
+          });
+        });
     // Names of the file's own kind ("HCA-1"): in order, if the numbers agree.
     if (!any_named && ports.size() == nics_.size()) return {ports[k]};
     if (any_named) return {};  // a NIC that is not plugged in, or not into this fabric
@@ -86,7 +90,7 @@ class Composer {
          " NICs of other names (the first " + in_quotes(machine_.devices[nics_[0]].name) + ")");
   }
 
-  void plug(std::size_t nic, const Fabric::Port& port) {
+  void plug(std::size_t nic, const ClusterFabric::Port& port) {
     Wire wire;
     wire.kind = Wire::Kind::network;
     wire.a = port.at;
@@ -113,7 +117,7 @@ class Composer {
       std::string source;
     };
     std::map<std::pair<std::size_t, std::size_t>, Bundle> bundles;
-    for (const Fabric::Cable& cable : fabric_.cables) {
+    for (const ClusterFabric::Cable& cable : fabric_.cables) {
       Bundle& bundle = bundles[std::minmax(cable.a, cable.b)];
       const std::optional<Bandwidth> rate = cable.bandwidth ? cable.bandwidth : rates_.uplink;
       ++bundle.count;
@@ -154,7 +158,7 @@ class Composer {
   }
 
   const Machine& machine_;
-  const Fabric& fabric_;
+  const ClusterFabric& fabric_;
   const NetworkRates& rates_;
   std::vector<std::size_t> nics_;
   Machine result_;
@@ -162,13 +166,13 @@ class Composer {
 
 }  // namespace
 
-Fabric generated_fabric(const std::string& kind, const Machine& machine, std::size_t hosts) {
+ClusterFabric generated_fabric(const std::string& kind, const Machine& machine, std::size_t hosts) {
   const bool rails = kind == "rails";
   if (!rails && kind != "switch") {
     throw Error(ErrorCode::usage,
                 "--fabric " + in_quotes(kind) + " is neither 'rails' nor 'switch' nor a file");
   }
-  Fabric fabric;
+  ClusterFabric fabric;
   fabric.name = kind;
   fabric.format = rails ? "rails" : "one switch";
   const std::vector<std::size_t> nics = machine.all(Device::Kind::nic);
@@ -184,7 +188,7 @@ Fabric generated_fabric(const std::string& kind, const Machine& machine, std::si
   return fabric;
 }
 
-Machine composed(const Machine& machine, const Fabric& fabric,
+Machine composed(const Machine& machine, const ClusterFabric& fabric,
                  const std::vector<std::string>& hosts, const NetworkRates& rates) {
   std::vector<std::string> chosen = hosts.empty() ? fabric.hosts() : hosts;
   if (chosen.empty())

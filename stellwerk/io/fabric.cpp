@@ -56,7 +56,7 @@ bool add_entry(std::string_view entry, std::size_t most, std::vector<std::string
 
 }  // namespace
 
-std::vector<std::string> Fabric::hosts() const {
+std::vector<std::string> ClusterFabric::hosts() const {
   std::vector<std::string> result;
   std::set<std::string> seen;
   for (const Port& port : ports) {

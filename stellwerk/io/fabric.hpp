@@ -12,7 +12,7 @@
 
 namespace stellwerk {
 
-struct Fabric {
+struct ClusterFabric {
   struct Switch {
     std::string name;  ///< unique
     std::string id;    ///< GUID, or the name in the file
@@ -52,11 +52,11 @@ std::optional<std::vector<std::string>> expand_hostlist(std::string_view text,
 bool looks_like_ibnetdiscover(std::string_view text);
 /// ibnetdiscover's text. Rates follow from width and speed ("4xNDR"). Throws Error(unreadable_input) that begins with
 /// `file` and the line: cables that lead nowhere, ports that are there twice, ends that disagree.
-Fabric read_ibnetdiscover(std::string_view text, const std::string& file);
+ClusterFabric read_ibnetdiscover(std::string_view text, const std::string& file);
 
 bool looks_like_slurm_topology(std::string_view text);
 /// Slurm's topology.conf: a tree of switches, or blocks (each a switch below one more). It has no rates. Throws
 /// Error(unreadable_input) that begins with `file` and the line.
-Fabric read_slurm_topology(std::string_view text, const std::string& file);
+ClusterFabric read_slurm_topology(std::string_view text, const std::string& file);
 
 }  // namespace stellwerk

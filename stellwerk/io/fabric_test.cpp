@@ -65,7 +65,7 @@ void expect_refused(const Read& read, const std::string& part) {
 
 TEST(Ibnetdiscover, CablesAndPortsAreCountedOnce) {
   EXPECT_TRUE(looks_like_ibnetdiscover(kDump));
-  const Fabric fabric = read_ibnetdiscover(kDump, "ib.txt");
+  const ClusterFabric fabric = read_ibnetdiscover(kDump, "ib.txt");
   ASSERT_EQ(fabric.switches.size(), 3u);
   EXPECT_EQ(fabric.switches[0].name, "leaf1:MQM9700/U1");
   EXPECT_EQ(fabric.cables.size(), 3u);
@@ -96,11 +96,11 @@ TEST(SlurmTopology, TreesAndBlocksAreRead) {
       "# comment\nSwitchName=core Switches=leaf[1-2]\nSwitchName=leaf1 "
       "Nodes=n[1-2]\nswitchname=leaf2 nodes=n3 LinkSpeed=900\n";
   EXPECT_TRUE(looks_like_slurm_topology(tree));
-  const Fabric fabric = read_slurm_topology(tree, "t.conf");
+  const ClusterFabric fabric = read_slurm_topology(tree, "t.conf");
   EXPECT_EQ(fabric.switches.size(), 3u);
   EXPECT_EQ(fabric.cables.size(), 2u);
   EXPECT_EQ(fabric.hosts(), (Names{"n1", "n2", "n3"}));
-  const Fabric blocks = read_slurm_topology(
+  const ClusterFabric blocks = read_slurm_topology(
       "BlockName=a Nodes=n[1-2]\nBlockName=b Nodes=n3\nBlockSizes=1,2\n", "t.conf");
   EXPECT_EQ(blocks.switches.size(), 3u);
   EXPECT_EQ(blocks.cables.size(), 2u);
@@ -172,7 +172,7 @@ TEST(Compose, RailsJoinGpusThroughTheirNics) {
 }
 
 TEST(Compose, FabricsFromFilesPlugInNicsByName) {
-  const Fabric fabric = read_ibnetdiscover(kDump, "ib.txt");
+  const ClusterFabric fabric = read_ibnetdiscover(kDump, "ib.txt");
   // mlx5_1 is not plugged in: gpu1 reaches the network through gpu0.
   const Topology topology = machine_topology(composed(pair(), fabric, {}, {}), "m");
   EXPECT_EQ(topology.gpus().size(), 4u);
@@ -187,7 +187,7 @@ TEST(Compose, FabricsFromFilesPlugInNicsByName) {
   }
   expect_refused([&] { composed(other, fabric, {}, {}); },
                  "has 1 ports (the first 'mlx5_0'), the machine 2 NICs");
-  Fabric apart = fabric;
+  ClusterFabric apart = fabric;
   apart.cables.clear();
   expect_refused([&] { composed(pair(), apart, {}, {}); }, "nothing joins host 'node2' to 'node1'");
 }
@@ -199,10 +199,10 @@ TEST(Fabrics, TheCorpusIsRead) {
   const auto fabric = [&](const char* name) {
     return read_fabric(read_file((corpus / name).string()), name, std::nullopt);
   };
-  const Fabric large = fabric("topograph_ibnetdiscover_anon_full.txt");
+  const ClusterFabric large = fabric("topograph_ibnetdiscover_anon_full.txt");
   EXPECT_EQ(large.switches.size(), 40u);
   EXPECT_GT(large.hosts().size(), 50u);
-  const Fabric faked = fabric("superbench_ibnetdiscover.txt");
+  const ClusterFabric faked = fabric("superbench_ibnetdiscover.txt");
   EXPECT_GT(faked.switches.size(), 5u);
   EXPECT_GT(faked.hosts().size(), 1u);
   EXPECT_EQ(fabric("topograph_ci_expected.slinky-dra-block.conf").switches.size(), 13u);

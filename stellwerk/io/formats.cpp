@@ -132,12 +132,12 @@ Machine read_machine(std::string_view text, const std::string& file,
   return machine;
 }
 
-Fabric read_fabric(std::string_view text, const std::string& file,
-                   const std::optional<std::string>& format) {
+ClusterFabric read_fabric(std::string_view text, const std::string& file,
+                          const std::optional<std::string>& format) {
   const FormatRow& row = row_for(
       text, file, format, [](const FormatRow& r) { return r.read_fabric != nullptr; },
       "a network between machines");
-  Fabric fabric = row.read_fabric(text, file);
+  ClusterFabric fabric = row.read_fabric(text, file);
   fabric.name = std::filesystem::path(file).filename().string();
   return fabric;
 }

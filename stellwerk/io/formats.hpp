@@ -17,9 +17,9 @@ struct FormatRow {
   std::string_view name;     ///< for --format
   std::string_view summary;  ///< what it is and where it comes from
   bool (*looks_like)(std::string_view text);
-  Machine (*read_machine)(std::string_view text, const std::string& file);    ///< or nullptr
-  Fabric (*read_fabric)(std::string_view text, const std::string& file);      ///< or nullptr
-  Topology (*read_topology)(std::string_view text, const std::string& file);  ///< or nullptr
+  Machine (*read_machine)(std::string_view text, const std::string& file);       ///< or nullptr
+  ClusterFabric (*read_fabric)(std::string_view text, const std::string& file);  ///< or nullptr
+  Topology (*read_topology)(std::string_view text, const std::string& file);     ///< or nullptr
   std::string_view remedy;  ///< of what is not read here: what to do with it; may be empty
 };
 
@@ -40,7 +40,7 @@ inline constexpr std::int64_t kMaxForeignBytes = std::int64_t{64} << 20;
 Machine read_machine(std::string_view text, const std::string& file,
                      const std::optional<std::string>& format);
 /// The same for a network between machines.
-Fabric read_fabric(std::string_view text, const std::string& file,
-                   const std::optional<std::string>& format);
+ClusterFabric read_fabric(std::string_view text, const std::string& file,
+                          const std::optional<std::string>& format);
 
 }  // namespace stellwerk

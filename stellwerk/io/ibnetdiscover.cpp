@@ -91,7 +91,7 @@ class Reader {
  public:
   Reader(std::string_view text, const std::string& file) : text_(text), file_(file) {}
 
-  Fabric read() {
+  ClusterFabric read() {
     fabric_.format = "ibnetdiscover";
     std::string_view rest = text_;
     for (line_ = 1; !rest.empty(); ++line_) {
@@ -216,7 +216,7 @@ class Reader {
     if (one_sided > 0)
       fabric_.notes.push_back(std::to_string(one_sided) + " cables are listed from one end only");
     std::stable_sort(fabric_.ports.begin(), fabric_.ports.end(),
-                     [](const Fabric::Port& a, const Fabric::Port& b) {
+                     [](const ClusterFabric::Port& a, const ClusterFabric::Port& b) {
                        return std::tie(a.host, a.nic) < std::tie(b.host, b.nic);
                      });
   }
@@ -240,7 +240,7 @@ class Reader {
     if (adapter.label.find("Aggregation Node") != std::string::npos)
       return;  // a switch's own port for SHARP
     const std::size_t blank = adapter.label.find(' ');
-    Fabric::Port port;
+    ClusterFabric::Port port;
     port.host = adapter.label.substr(0, blank);
     if (port.host.empty()) port.host = a.is_switch ? plug.other.owner : here.owner;
     if (blank != std::string::npos) port.nic = adapter.label.substr(blank + 1);
@@ -253,7 +253,7 @@ class Reader {
   std::string_view text_;
   const std::string& file_;
   std::size_t line_ = 0;
-  Fabric fabric_;
+  ClusterFabric fabric_;
   std::string current_;
   std::map<std::string, Owner> owners_;
   std::map<End, Plug> plugs_;
@@ -268,7 +268,7 @@ bool looks_like_ibnetdiscover(std::string_view text) {
          text.find("caguid=") != std::string_view::npos;
 }
 
-Fabric read_ibnetdiscover(std::string_view text, const std::string& file) {
+ClusterFabric read_ibnetdiscover(std::string_view text, const std::string& file) {
   return Reader(text, file).read();
 }
 

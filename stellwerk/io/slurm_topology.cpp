@@ -23,7 +23,7 @@ class Reader {
  public:
   explicit Reader(const std::string& file) : file_(file) {}
 
-  Fabric read(std::string_view text) {
+  ClusterFabric read(std::string_view text) {
     fabric_.format = "Slurm topology.conf";
     for (line_ = 1; !text.empty(); ++line_) {
       const std::size_t end = std::min(text.find('\n'), text.size());
@@ -115,7 +115,7 @@ class Reader {
 
   const std::string& file_;
   std::size_t line_ = 0;
-  Fabric fabric_;
+  ClusterFabric fabric_;
   std::map<std::string, std::size_t> position_;
   std::set<std::string> hosts_;
   std::vector<Children> children_;
@@ -130,7 +130,7 @@ bool looks_like_slurm_topology(std::string_view text) {
          start.find("blockname=") != std::string::npos;
 }
 
-Fabric read_slurm_topology(std::string_view text, const std::string& file) {
+ClusterFabric read_slurm_topology(std::string_view text, const std::string& file) {
   return Reader(file).read(text);
 }
 

@@ -59,7 +59,7 @@ class JointTrees {
         context_(context),
         reversed_(reversed(problem.topology)) {}
 
-  JointPlan run() {
+  JointTreePlan run() {
     const auto chunks = static_cast<std::int64_t>(demand_.chunks.size());
     const auto& nodes = problem_.topology.nodes();
     const bool switches = std::any_of(nodes.begin(), nodes.end(), [](const Node& node) {
@@ -176,14 +176,14 @@ class JointTrees {
   bool quick_;
   PlannerContext& context_;
   Topology reversed_;
-  JointPlan best_;
+  JointTreePlan best_;
   double longest_attempt_ = 0;  // seconds; no other is begun with less left
 };
 
 }  // namespace
 
-JointPlan plan_joint_trees(const Problem& problem, const JointDemand& demand, Time target,
-                           bool quick, PlannerContext& context) {
+JointTreePlan plan_joint_trees(const Problem& problem, const JointDemand& demand, Time target,
+                               bool quick, PlannerContext& context) {
   return JointTrees(problem, demand, target, quick, context).run();
 }
 

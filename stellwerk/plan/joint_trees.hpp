@@ -16,14 +16,14 @@ struct JointDemand {
   JointRates rates;
 };
 
-struct JointPlan {
+struct JointTreePlan {
   Schedule sends;  ///< empty: none was found
   Time finish = Time::max();
 };
 
 /// Sums every chunk along a tree into its root and spreads it along another one, by trees packed into the
 /// rates. Stops at the target; `quick`: at the first plan.
-JointPlan plan_joint_trees(const Problem& problem, const JointDemand& demand, Time target,
-                           bool quick, PlannerContext& context);
+JointTreePlan plan_joint_trees(const Problem& problem, const JointDemand& demand, Time target,
+                               bool quick, PlannerContext& context);
 
 }  // namespace stellwerk

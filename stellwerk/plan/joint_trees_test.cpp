@@ -27,7 +27,7 @@ double over_rates(const Problem& problem) {
       joint_rates(problem.topology, demand.terminals, demand.passable, total, context.stop);
   EXPECT_TRUE(rates);
   demand.rates = *rates;
-  const JointPlan plan = plan_joint_trees(problem, demand, Time{0}, false, context);
+  const JointTreePlan plan = plan_joint_trees(problem, demand, Time{0}, false, context);
   const Schedule sends = simulate(problem, plan.sends).sends;
   const Verdict verdict = verify_sends(problem, sends);
   EXPECT_TRUE(verdict.valid()) << verdict.message;

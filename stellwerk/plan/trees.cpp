@@ -308,7 +308,7 @@ class ReductionTrees {
     // Many GPUs with few chunks: pipelining loses what joint trees gain. Halves would lose more.
     constexpr std::int64_t kMuch = 8;  // an eighth shorter
     if (few_chunks()) return demand->rates.length > halves - Time{halves.ps / kMuch};
-    JointPlan plan = plan_joint_trees(problem_, *demand, target_, options_.quick, context_);
+    JointTreePlan plan = plan_joint_trees(problem_, *demand, target_, options_.quick, context_);
     if (plan.finish == Time::max()) return true;
     best_ = std::move(plan.sends);
     best_finish_ = plan.finish;
