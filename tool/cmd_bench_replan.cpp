@@ -30,8 +30,8 @@ void print_failures(const Options& options) {
   }
   fmt::print("A link fails at half time: mean (most) over the events\n\n");
   Table table;
-  table.add({"topology", "demand", "chunks", "plan", "delay", "bound's", "finish/bound", "restart",
-             "waiting T/10", "CPU s", "verified"});
+  table.add({"topology", "demand", "chunks", "plan", "delay", "bound's", "finish/bound", "chunks'",
+             "restart", "waiting T/10", "CPU s", "verified"});
   for (const FailureCase& what : failure_cases()) {
     const std::string name = fmt::format("{} {}", what.topology, to_string(what.collective));
     if (options.only && name.find(*options.only) == std::string::npos) continue;
@@ -40,6 +40,7 @@ void print_failures(const Options& options) {
                std::to_string(what.chunks), to_string(row.transfer_time), percent(row.delay),
                percent(row.bound_delay),
                fmt::format("{:.3f} ({:.3f})", row.over_bound.mean, row.over_bound.most),
+               fmt::format("{:.3f} ({:.3f})", row.over_chunked.mean, row.over_chunked.most),
                percent(row.restart), percent(row.waiting),
                fmt::format("{:.3f} ({:.3f})", row.seconds.mean, row.seconds.most),
                fmt::format("{} of {}", row.verified, row.events)});

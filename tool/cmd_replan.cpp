@@ -92,6 +92,7 @@ int run(const Options& options) {
   table.add({"transfer time, now", delay_text(finish, result.planned_finish)});
   if (!options.quick) {
     table.add({"residual bound", to_string(result.residual_bound)});
+    table.add({"residual bound, these chunks", to_string(result.residual_bound_chunked)});
     table.add({"gap to it, of the rest",
                gap_text(finish - what.at, std::max(Time{1}, result.residual_bound - what.at))});
     if (const auto restart = finish_of_restart(plan, what, stop)) {

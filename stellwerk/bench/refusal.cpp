@@ -15,7 +15,7 @@ struct Left {
   IdVector<LinkId, char> link;
   IdVector<NodeId, char> node;
 
-  Left(const Topology& topology, std::vector<Event> events)
+  Left(const Topology& topology, const std::vector<Event>& events)
       : link(topology.links().size(), 1), node(topology.nodes().size(), 1) {
     for (const Event& event : events) {
       if (event.kind == Event::Kind::link_down) link[event.link] = 0;

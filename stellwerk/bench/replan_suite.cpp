@@ -34,14 +34,14 @@ EventfulPlan plan_of(const FailureCase& what) {
   return plan;
 }
 
-/// Links that join hosts; all links of a network without such.
-std::vector<LinkId> links_between_hosts(const Topology& topology) {
+/// Links that join hosts, or that do not; all links of a network without such.
+std::vector<LinkId> links_that_fail(const Topology& topology, bool inside) {
   std::vector<LinkId> between, all;
   for (const LinkId id : topology.link_ids()) {
     const std::string& from = topology.node(topology.link(id).from).host;
     const std::string& to = topology.node(topology.link(id).to).host;
     all.push_back(id);
-    if (from != to) between.push_back(id);
+    if ((from == to) == inside) between.push_back(id);
   }
   return between.empty() ? all : between;
 }
@@ -66,7 +66,7 @@ const std::vector<FailureCase>& failure_cases() {
       {"rail:16x8", C::allreduce, "1GB", 1, "symmetric", 8},
       {"rail:16x8", C::alltoall, "1GB", 1, "symmetric", 8},
       {"torus:8x16", C::allgather, "16MB", 1, "symmetric", 8},
-      {"ndv2:4", C::allgather, "16MB", 1, "greedy", 8},
+      {"ndv2:4", C::allgather, "16MB", 1, "greedy", 8, true},
   };
   return cases;
 }
@@ -77,12 +77,12 @@ FailureRow measure_failures(const FailureCase& what, std::optional<int> events) 
   row.what = what;
   row.transfer_time = plan.result.transfer_time;
   row.events = events.value_or(what.events);
-  std::vector<LinkId> links = links_between_hosts(plan.problem.topology);
+  std::vector<LinkId> links = links_that_fail(plan.problem.topology, what.inside);
   Rng rng(7);
   rng.shuffle(links);
   const double whole = row.transfer_time.seconds();
   const auto as_delay = [&](Time finish) { return finish.seconds() / whole - 1; };
-  int waited = 0, restarted = 0;
+  int waited = 0, restarted = 0, planned = 0;
   for (int i = 0; i < row.events; ++i) {
     Event down;
     down.link = links[static_cast<std::size_t>(i) % links.size()];
@@ -95,10 +95,11 @@ FailureRow measure_failures(const FailureCase& what, std::optional<int> events) 
     }
     const Time finish = result.plan.result.transfer_time;
     if (verify(result.plan).valid()) ++row.verified;
-    note(row.delay, as_delay(finish), i);
-    note(row.bound_delay, as_delay(result.residual_bound), i);
-    note(row.over_bound, finish.seconds() / result.residual_bound.seconds(), i);
-    note(row.seconds, result.planning_s, i);
+    note(row.delay, as_delay(finish), planned);
+    note(row.bound_delay, as_delay(result.residual_bound), planned);
+    note(row.over_bound, finish.seconds() / result.residual_bound.seconds(), planned);
+    note(row.over_chunked, finish.seconds() / result.residual_bound_chunked.seconds(), planned);
+    note(row.seconds, result.planning_s, planned++);
     if (const auto restart = finish_of_restart(plan, failure, {})) {
       note(row.restart, as_delay(*restart), restarted++);
     }

@@ -18,6 +18,7 @@ struct FailureCase {
   int chunks = 1;
   std::string planner;
   int events = 8;
+  bool inside = false;  ///< links inside hosts fail, not those between them
 };
 const std::vector<FailureCase>& failure_cases();
 
@@ -31,6 +32,7 @@ struct FailureRow {
   Figure delay, restart, waiting;  ///< waiting: the link is back after a tenth of the plan
   Figure bound_delay;              ///< of the residual bound
   Figure over_bound;               ///< finish / residual bound
+  Figure over_chunked;             ///< finish / residual bound for these chunks, moved whole
   Figure seconds;                  ///< CPU time of planning anew
   int verified = 0, events = 0;
 };

@@ -236,10 +236,14 @@ void record_finish(EventfulPlan& plan) {
   }
 }
 
-/// A bound on the finish of any plan for the rest: what is on its way counts as there.
-Time bound_of(const Cut& cut, const StopCondition& stop) {
-  if (cut.rest.problem.chunks.empty()) return cut.landed;
-  return std::max(cut.landed, cut.at + lower_bound(cut.rest.problem, stop).value);
+/// Bounds on the finish of any plan for the rest: what is on its way counts as there.
+void bound_rest(const Cut& cut, const StopCondition& stop, Replanned& result) {
+  result.residual_bound = result.residual_bound_chunked = cut.landed;
+  if (cut.rest.problem.chunks.empty()) return;
+  const Bound any = lower_bound(cut.rest.problem, stop);
+  const Bound chunked = lower_bound_chunked(cut.rest.problem, any, stop);
+  result.residual_bound = std::max(cut.landed, cut.at + any.value);
+  result.residual_bound_chunked = std::max(cut.landed, cut.at + chunked.value);
 }
 
 }  // namespace
@@ -285,7 +289,7 @@ Replanned replan(EventfulPlan plan, const Disturbance& what, const ReplanOptions
   plan.result.termination.reason = Termination::Reason::feasible;
   plan.result.termination.limit = stop.reached();
   plan.result.solver_time_s = plan.result.core_seconds = result.planning_s;
-  result.residual_bound = options.bound ? bound_of(cut, stop) : std::max(cut.landed, what.at);
+  if (options.bound) bound_rest(cut, stop, result);
   result.plan = std::move(plan);
   return result;
 }

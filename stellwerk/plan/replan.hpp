@@ -22,14 +22,15 @@ struct Disturbance {
 };
 
 struct Replanned {
-  EventfulPlan plan;      ///< what has been sent and what will be, with the events; not yet judged
-  Time planned_finish;    ///< of the old plan
-  Time residual_bound;    ///< no plan from the cut on can end earlier
-  std::string how;        ///< which way of planning the rest was best
-  std::size_t kept = 0;   ///< sends that had started
-  std::size_t lost = 0;   ///< of them: those that somebody lacks because of the events
-  std::size_t fresh = 0;  ///< new sends
-  double planning_s = 0;  ///< CPU time from the cut to the new plan, the bound left out
+  EventfulPlan plan;    ///< what has been sent and what will be, with the events; not yet judged
+  Time planned_finish;  ///< of the old plan
+  Time residual_bound;  ///< no plan from the cut on can end earlier
+  Time residual_bound_chunked;  ///< ... that moves these chunks whole; never below the other
+  std::string how;              ///< which way of planning the rest was best
+  std::size_t kept = 0;         ///< sends that had started
+  std::size_t lost = 0;         ///< of them: those that somebody lacks because of the events
+  std::size_t fresh = 0;        ///< new sends
+  double planning_s = 0;        ///< CPU time from the cut to the new plan, the bound left out
 };
 
 struct ReplanOptions {

@@ -57,7 +57,8 @@ Replanned judged(const EventfulPlan& plan, Time at, const std::vector<Event>& ev
   Replanned result = replan(plan, {at, events, arriving}, {}, {});
   const Verdict verdict = verify(result.plan);
   EXPECT_TRUE(verdict.valid()) << verdict.message;
-  EXPECT_LE(result.residual_bound, std::max(at, result.plan.result.transfer_time));
+  EXPECT_LE(result.residual_bound, result.residual_bound_chunked);
+  EXPECT_LE(result.residual_bound_chunked, std::max(at, result.plan.result.transfer_time));
   return result;
 }
 

@@ -53,6 +53,7 @@ std::vector<GreedyStyle> styles(const GreedyInput& input) {
   return result;
 }
 
+constexpr const char* kLimit = "it was stopped before there was one";
 constexpr const char* kNoRoom =
     "on the only ways that are left are nodes without room for a chunk, or with a share of its sum "
     "that counts elsewhere";
@@ -76,7 +77,7 @@ class Copies {
   /// Why there is no plan; empty if there may be one.
   std::string objection() const {
     if (forwarders_.objection.empty()) return "";
-    return stop_.should_stop() ? "the limit came first" : kNoRoom;
+    return stop_.should_stop() ? kLimit : kNoRoom;
   }
   std::int64_t deliveries() const { return deliveries_; }
 
@@ -216,7 +217,7 @@ RestPlan plan_rest(const Residual& rest, const RestOptions& options, const StopC
     objection = copies.objection();
     if (!objection.empty()) return {};
     RestPlan best = copies.best(runs_for(options, copies.deliveries()));
-    if (!best.found()) objection = kNoWay;
+    if (!best.found()) objection = stop.should_stop() ? kLimit : kNoWay;
     return best;
   }
   const ReductionSplit split = split_reductions(rest.problem);
@@ -250,7 +251,7 @@ RestPlan plan_rest(const Residual& rest, const RestOptions& options, const StopC
         rest, join_reductions(rest.problem, split, gathered.sends, spread_plan.sends));
     if (placed.finish < best.finish) best = std::move(placed);
   }
-  if (!best.found()) objection = kNoWay;
+  if (!best.found()) objection = stop.should_stop() ? kLimit : kNoWay;
   return best;
 }
 

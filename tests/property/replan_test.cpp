@@ -35,7 +35,7 @@ TEST(ReplanProperty, EverythingThatTheModelKnows) {
         Replanned result = replan(plan, what, {}, {});
         const Verdict verdict = verify(result.plan);
         ASSERT_TRUE(verdict.valid()) << "plan " << i << ", event " << k << ": " << verdict.message;
-        EXPECT_LE(result.residual_bound, std::max(verdict.transfer_time, what.at))
+        EXPECT_LE(result.residual_bound_chunked, std::max(verdict.transfer_time, what.at))
             << "plan " << i << ", event " << k;
         plan = std::move(result.plan);
         ++verified;
