@@ -103,6 +103,8 @@ TEST(Planners, EveryRowOnEveryInstance) {
         "%-8.*s %3d plans valid and >= bound (%3d meet it, worst gap %3.0f%%), %3d declined\n",
         static_cast<int>(row.name.size()), row.name.data(), tally.plans, tally.optimal,
         100 * tally.worst_gap, tally.declined);
+    // With a sanitizer there are few instances, none of boxes and rails among them.
+    if (testing::conformance_numbers().size() < 200 && row.name == "rails") continue;
     EXPECT_GT(tally.plans, 0) << row.name;
   }
 }
