@@ -28,12 +28,6 @@ struct Options {
   std::optional<std::string> only, first, count, boxes, chunks, csv;
 };
 
-std::optional<std::string> judge(const Plan& plan) {
-  const Verdict verdict = verify(plan);
-  if (verdict.valid()) return std::nullopt;
-  return std::string(to_string(*verdict.violation)) + ": " + verdict.message;
-}
-
 void add_summary(Table& table, std::string_view name, const JobSummary& summary) {
   for (std::size_t k = 0; k < kObjectives.size(); ++k) {
     const bool first = k == 0;

@@ -41,12 +41,6 @@ struct Candidate {
 
 [[noreturn]] void refuse(const std::string& message) { throw Error(ErrorCode::usage, message); }
 
-std::optional<std::string> judge(const Plan& plan) {
-  const Verdict verdict = verify(plan);
-  if (verdict.valid()) return std::nullopt;
-  return std::string(to_string(*verdict.violation)) + ": " + verdict.message;
-}
-
 class Library {
  public:
   Library(const LibraryOptions& options, Topology topology)

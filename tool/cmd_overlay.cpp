@@ -28,12 +28,6 @@ struct Options {
   bool json = false;
 };
 
-std::optional<std::string> judge(const Plan& plan) {
-  const Verdict verdict = verify(plan);
-  if (verdict.valid()) return std::nullopt;
-  return std::string(to_string(*verdict.violation)) + ": " + verdict.message;
-}
-
 Overlay parse_mode(const std::optional<std::string>& text) {
   if (!text || *text == "fair") return Overlay::fair;
   if (*text == "fifo") return Overlay::fifo;

@@ -90,11 +90,6 @@ std::string rank_file(const Topology& topology, const std::vector<NodeId>& ranks
   return text;
 }
 
-std::optional<std::string> judge(const Plan& plan) {
-  const Verdict verdict = verify(plan);
-  return verdict.valid() ? std::nullopt : std::optional(verdict.message);
-}
-
 PlacementRequest stated(const Options& options) {
   if (!options.topology) refuse("--topology is missing: name the cluster");
   if (!options.collective || !options.size) {

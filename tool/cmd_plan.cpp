@@ -35,12 +35,6 @@ struct Options {
   bool json = false;
 };
 
-std::optional<std::string> judge(const Plan& plan) {
-  const Verdict verdict = verify(plan);
-  if (verdict.valid()) return std::nullopt;
-  return std::string(to_string(*verdict.violation)) + ": " + verdict.message;
-}
-
 /// Throws Error(usage) unless --noise and --choose come together and leave the planner open.
 std::optional<Quantile> parse_choice(const Options& options) {
   if (!options.choose && !options.noise.given()) return std::nullopt;

@@ -31,11 +31,6 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-std::optional<std::string> judge(const Plan& plan) {
-  const Verdict verdict = verify(plan);
-  return verdict.valid() ? std::nullopt : std::optional(verdict.message);
-}
-
 class Stream {
  public:
   explicit Stream(const Options& options)

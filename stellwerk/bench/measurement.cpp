@@ -19,12 +19,6 @@
 namespace stellwerk {
 namespace {
 
-std::optional<std::string> judge(const Plan& plan) {
-  const Verdict verdict = verify(plan);
-  if (verdict.valid()) return std::nullopt;
-  return std::string(to_string(*verdict.violation)) + ": " + verdict.message;
-}
-
 void record(const Plan& plan, Measurement& result) {
   const RecordedMetrics metrics = derive_metrics(plan);
   result.planned = true;

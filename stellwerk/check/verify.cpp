@@ -487,4 +487,10 @@ Verdict verify_sends(const Problem& problem, const Schedule& sends,
 Verdict verify(const Plan& plan) { return judge_plan(plan, {}); }
 Verdict verify(const EventfulPlan& plan) { return judge_plan(plan, plan.events); }
 
+std::optional<std::string> judge(const Plan& plan) {
+  const Verdict verdict = verify(plan);
+  if (verdict.valid()) return std::nullopt;
+  return std::string(to_string(*verdict.violation)) + ": " + verdict.message;
+}
+
 }  // namespace stellwerk

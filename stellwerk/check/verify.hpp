@@ -59,4 +59,8 @@ Verdict verify_sends(const Problem& problem, const Schedule& sends,
 Verdict verify(const Plan& plan);
 Verdict verify(const EventfulPlan& plan);
 
+/// Why the plan is not valid, in one line: the rule, then the place; nothing for a valid one. What planners, who do not know
+/// the verifier, are handed as their judge.
+std::optional<std::string> judge(const Plan& plan);
+
 }  // namespace stellwerk

@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <cassert>
-#include <numeric>
 #include <utility>
+
+#include "stellwerk/graph/union_find.hpp"
 
 namespace stellwerk::graph {
 namespace {
@@ -121,25 +122,20 @@ double free_arcs(const ColouredGraph& graph, const std::vector<VertexPermutation
   }
   begin[at(n)] = arcs.size();
   if (all == 0 || order == 1) return 1;
-  std::vector<std::size_t> parent(arcs.size());
-  std::iota(parent.begin(), parent.end(), std::size_t{0});
-  const auto find = [&](std::size_t i) {
-    while (parent[i] != i) i = parent[i] = parent[parent[i]];
-    return i;
-  };
+  UnionFind orbits(arcs.size());
   for (const VertexPermutation& g : generators) {
     for (std::size_t i = 0; i < arcs.size(); ++i) {
       const int tail = g[at(arcs[i].first)];
       const auto first = arcs.begin() + static_cast<std::ptrdiff_t>(begin[at(tail)]);
       const auto last = arcs.begin() + static_cast<std::ptrdiff_t>(begin[at(tail) + 1]);
       const auto found = std::lower_bound(first, last, std::pair(tail, g[at(arcs[i].second)]));
-      parent[find(i)] = find(static_cast<std::size_t>(found - arcs.begin()));
+      orbits.join(i, static_cast<std::size_t>(found - arcs.begin()));
     }
   }
   std::vector<std::int64_t> size(arcs.size(), 0);
-  for (std::size_t i = 0; i < arcs.size(); ++i) ++size[find(i)];
+  for (std::size_t i = 0; i < arcs.size(); ++i) ++size[orbits.root(i)];
   std::size_t fixed = 0;
-  for (std::size_t i = 0; i < arcs.size(); ++i) fixed += size[find(i)] < order ? 1 : 0;
+  for (std::size_t i = 0; i < arcs.size(); ++i) fixed += size[orbits.root(i)] < order ? 1 : 0;
   return 1 - static_cast<double>(fixed) / static_cast<double>(all);
 }
 

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "stellwerk/base/error.hpp"
+#include "stellwerk/graph/union_find.hpp"
 #include "stellwerk/io/text.hpp"
 
 namespace stellwerk {
@@ -141,16 +142,11 @@ class Composer {
   }
 
   void check_joined(const std::vector<std::string>& hosts) const {
-    std::vector<std::size_t> group(result_.devices.size());
-    for (std::size_t d = 0; d < group.size(); ++d) group[d] = d;
-    const auto root = [&](std::size_t v) {
-      while (group[v] != v) v = group[v] = group[group[v]];
-      return v;
-    };
-    for (const Wire& wire : result_.wires) group[root(wire.a)] = root(wire.b);
+    graph::UnionFind joined(result_.devices.size());
+    for (const Wire& wire : result_.wires) joined.join(wire.a, wire.b);
     std::map<std::string, std::size_t> of_host;
     for (const std::size_t gpu : result_.all(Device::Kind::gpu))
-      of_host.try_emplace(result_.devices[gpu].host, root(gpu));
+      of_host.try_emplace(result_.devices[gpu].host, joined.root(gpu));
     for (const std::string& host : hosts) {
       if (of_host.at(host) != of_host.at(hosts[0]))
         fail("nothing joins host " + in_quotes(host) + " to " + in_quotes(hosts[0]));

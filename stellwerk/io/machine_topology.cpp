@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "stellwerk/base/error.hpp"
+#include "stellwerk/graph/union_find.hpp"
 #include "stellwerk/io/text.hpp"
 
 namespace stellwerk {
@@ -96,7 +97,7 @@ void fill_rate(const Machine& machine, Wire& wire) {
         "assumed: PCIe x16 at " + speed + ", as " + model->name + " has; rate from NCCL's table";
     return;
   }
-  // NCCL's least figure for two sockets of this century.
+  // Between NCCL's figures for sockets of 2016 (6 GB/s) and of 2020 (16 GB/s).
   wire.bandwidth = Bandwidth{10'000'000'000};
   wire.source = "assumed: 10 GB/s between sockets";
 }
@@ -199,18 +200,13 @@ class Simplified {
 
 /// Hosts whose GPUs NVLink or xGMI joins: no runtime sends between those over PCIe.
 std::set<std::string> well_joined_hosts(const Machine& machine) {
-  std::vector<std::size_t> group(machine.devices.size());
-  for (std::size_t d = 0; d < group.size(); ++d) group[d] = d;
-  const auto root = [&](std::size_t v) {
-    while (group[v] != v) v = group[v] = group[group[v]];
-    return v;
-  };
+  graph::UnionFind joined(machine.devices.size());
   for (const Wire& wire : machine.wires) {
-    if (between_gpus(wire)) group[root(wire.a)] = root(wire.b);
+    if (between_gpus(wire)) joined.join(wire.a, wire.b);
   }
   std::map<std::string, std::set<std::size_t>> groups;
   for (const std::size_t gpu : machine.all(Device::Kind::gpu))
-    groups[machine.devices[gpu].host].insert(root(gpu));
+    groups[machine.devices[gpu].host].insert(joined.root(gpu));
   std::set<std::string> result;
   for (const auto& [host, roots] : groups) {
     if (roots.size() == 1) result.insert(host);

@@ -16,14 +16,6 @@ namespace {
 /// NICs that claim more than this (Mbit/s) have a broken figure: some files hold 200000000.
 constexpr std::int64_t kMaxNicMegabits = 3'200'000;
 
-std::string lower(std::string_view text) {
-  std::string result(text);
-  for (char& c : result) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return result;
-}
-
 class Reader {
  public:
   Reader(std::string_view text, const std::string& file) : text_(text), file_(file) {}
@@ -117,8 +109,8 @@ class Reader {
   }
 
   void read_pci(const pugi::xml_node& pci, std::size_t parent, int depth) {
-    const std::string id = lower(pci.attribute("busid").value());
-    const std::string category = lower(pci.attribute("class").value());
+    const std::string id = lower_case(pci.attribute("busid").value());
+    const std::string category = lower_case(pci.attribute("class").value());
     const bool has_gpu = static_cast<bool>(pci.child("gpu"));
     const bool has_nic = static_cast<bool>(pci.child("nic"));
     const bool leads_on = static_cast<bool>(pci.child("pci"));
@@ -127,8 +119,8 @@ class Reader {
     if (has_gpu ||
         (!leads_on && (category.starts_with("0x03") || category.starts_with("0x1200")))) {
       device.kind = Device::Kind::gpu;
-      device.model = model_of_pci_device(lower(pci.attribute("vendor").value()),
-                                         lower(pci.attribute("device").value()));
+      device.model = model_of_pci_device(lower_case(pci.attribute("vendor").value()),
+                                         lower_case(pci.attribute("device").value()));
     } else if (!leads_on && (has_nic || category.starts_with("0x02"))) {
       device.kind = Device::Kind::nic;
     } else if (leads_on || has_nic) {
@@ -174,7 +166,7 @@ class Reader {
     Device device;
     device.kind = Device::Kind::nic;
     device.name = net.attribute("name").value();
-    if (pci) device.id = lower(pci->attribute("busid").value());
+    if (pci) device.id = lower_case(pci->attribute("busid").value());
     const std::optional<std::int64_t> speed = integer(net, "speed");
     if (speed && *speed > 0 && *speed <= kMaxNicMegabits) {
       device.speed = Bandwidth{*speed * 125'000};
@@ -236,8 +228,8 @@ class Reader {
         const std::int64_t count = integer(link, "count").value_or(1);
         if (count < 1 || count > 1000)
           fail(link, "count=" + std::to_string(count) + " is not a number of links");
-        const std::string target = lower(link.attribute("target").value());
-        const std::string category = lower(link.attribute("tclass").value());
+        const std::string target = lower_case(link.attribute("target").value());
+        const std::string category = lower_case(link.attribute("tclass").value());
         if (category.starts_with("0x0680")) {
           if (category == "0x068000") to_switch[at] += static_cast<int>(count);
           continue;  // 0x068001: a CPU with NVLink (POWER), which the tree shows already

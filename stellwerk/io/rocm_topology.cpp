@@ -14,32 +14,6 @@ namespace {
 
 constexpr std::size_t kMaxGpus = 512;
 
-struct Line {
-  std::size_t number = 0;
-  std::string_view text;
-  std::vector<std::string_view> words;
-};
-
-std::vector<Line> split(std::string_view text) {
-  std::vector<Line> lines;
-  for (std::size_t number = 1; !text.empty(); ++number) {
-    const std::size_t end = std::min(text.find('\n'), text.size());
-    Line line{number, text.substr(0, end), {}};
-    text.remove_prefix(std::min(end + 1, text.size()));
-    std::string_view rest = line.text;
-    while (true) {
-      const std::size_t start = rest.find_first_not_of(" \t\r");
-      if (start == std::string_view::npos) break;
-      rest.remove_prefix(start);
-      const std::size_t stop = std::min(rest.find_first_of(" \t\r"), rest.size());
-      line.words.push_back(rest.substr(0, stop));
-      rest.remove_prefix(stop);
-    }
-    lines.push_back(std::move(line));
-  }
-  return lines;
-}
-
 /// What a title announces; both tools' wordings.
 enum class Section : std::uint8_t { none, weight, hops, type, other };
 
@@ -54,7 +28,7 @@ Section section_of(std::string_view line) {
 
 class Reader {
  public:
-  Reader(std::string_view text, const std::string& file) : file_(file), lines_(split(text)) {}
+  Reader(std::string_view text, const std::string& file) : file_(file), lines_(split_lines(text)) {}
 
   Machine read() {
     machine_.format = "rocm-smi --showtopo or amd-smi topology";
@@ -88,7 +62,7 @@ class Reader {
   std::size_t read_table(std::size_t at, Section section) {
     while (at < lines_.size() && lines_[at].words.empty()) ++at;
     if (at == lines_.size()) return at;
-    const Line& header = lines_[at];
+    const TextLine& header = lines_[at];
     std::vector<std::string> names(header.words.begin(), header.words.end());
     if (names.size() > kMaxGpus)
       fail(header.number, "more than " + std::to_string(kMaxGpus) + " GPUs");
@@ -124,7 +98,7 @@ class Reader {
   }
 
   /// "GPU 0 : (Topology) Numa Node: 0" (rocm-smi 5), "GPU[0] : (Topology) Numa Node: 0".
-  void read_numa(const Line& line) {
+  void read_numa(const TextLine& line) {
     const std::size_t where = line.text.find("Numa Node:");
     const std::size_t gpu = line.text.find("GPU");
     if (where == std::string_view::npos || gpu == std::string_view::npos) return;
@@ -207,7 +181,7 @@ class Reader {
   }
 
   const std::string& file_;
-  std::vector<Line> lines_;
+  std::vector<TextLine> lines_;
   Machine machine_;
   std::vector<std::string> names_;
   Table types_, hops_;

@@ -11,14 +11,6 @@
 namespace stellwerk {
 namespace {
 
-std::string lower(std::string_view text) {
-  std::string result(text);
-  for (char& c : result) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return result;
-}
-
 class Reader {
  public:
   explicit Reader(const std::string& file) : file_(file) {}
@@ -52,7 +44,7 @@ class Reader {
       line.remove_prefix(stop);
       const std::size_t equals = word.find('=');
       if (equals == std::string_view::npos) fail(in_quotes(word) + " is not of the form Key=Value");
-      if (!values.emplace(lower(word.substr(0, equals)), word.substr(equals + 1)).second)
+      if (!values.emplace(lower_case(word.substr(0, equals)), word.substr(equals + 1)).second)
         fail("key " + in_quotes(word.substr(0, equals)) + " is there twice");
     }
     if (values.contains("switchname")) {
@@ -125,7 +117,7 @@ class Reader {
 }  // namespace
 
 bool looks_like_slurm_topology(std::string_view text) {
-  const std::string start = lower(text.substr(0, 65'536));
+  const std::string start = lower_case(text.substr(0, 65'536));
   return start.find("switchname=") != std::string::npos ||
          start.find("blockname=") != std::string::npos;
 }

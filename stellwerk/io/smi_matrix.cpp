@@ -9,11 +9,11 @@
 #include <algorithm>
 #include <array>
 #include <map>
-#include <numeric>
 #include <optional>
 #include <set>
 
 #include "stellwerk/base/error.hpp"
+#include "stellwerk/graph/union_find.hpp"
 #include "stellwerk/io/text.hpp"
 
 namespace stellwerk {
@@ -87,39 +87,23 @@ bool is_device(std::string_view word) {
 
 bool is_gpu(std::string_view name) { return name.starts_with("GPU"); }
 
-struct Line {
-  std::size_t number = 0;
-  std::vector<std::string_view> words;
-};
-
-std::vector<Line> split(std::string_view text) {
-  std::vector<Line> lines;
-  std::size_t number = 0;
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find('\n'), text.size());
-    std::string_view rest = text.substr(0, end);
-    text.remove_prefix(std::min(end + 1, text.size()));
-    Line line{++number, {}};
-    while (true) {
-      const std::size_t start = rest.find_first_not_of(" \t\r\v\f");
-      if (start == std::string_view::npos) break;
-      rest.remove_prefix(start);
-      const std::size_t stop = std::min(rest.find_first_of(" \t\r\v\f"), rest.size());
-      line.words.push_back(rest.substr(0, stop));
-      rest.remove_prefix(stop);
-    }
-    // Lines of a comment, a quotation, or a list in a report.
-    while (!line.words.empty() &&
-           (line.words.front() == "#" || line.words.front() == ">" || line.words.front() == "|")) {
-      line.words.erase(line.words.begin());
-    }
-    if (!line.words.empty()) lines.push_back(std::move(line));
+/// The lines that hold something, without what a report puts before them.
+std::vector<TextLine> split(std::string_view text) {
+  std::vector<TextLine> lines = split_lines(text);
+  for (TextLine& line : lines) {
+    // A comment, a quotation, a table.
+    const auto is_prefix = [](std::string_view word) {
+      return word == "#" || word == ">" || word == "|";
+    };
+    line.words.erase(line.words.begin(),
+                     std::find_if_not(line.words.begin(), line.words.end(), is_prefix));
   }
+  std::erase_if(lines, [](const TextLine& line) { return line.words.empty(); });
   return lines;
 }
 
 /// How many names of devices a header begins with; 0 if it is not one. A row has a cell after its name.
-std::size_t header_size(const Line& line) {
+std::size_t header_size(const TextLine& line) {
   std::size_t count = 0;
   while (count < line.words.size() && is_device(line.words[count])) ++count;
   if (count == 0 || !is_gpu(line.words.front())) return 0;
@@ -182,7 +166,7 @@ class Reader {
   }
 
   /// False at the first line that is no row: the matrix has ended.
-  bool read_row(const Line& line) {
+  bool read_row(const TextLine& line) {
     const std::size_t row = column(line.words.front());
     if (row == columns()) {
       if (is_device(line.words.front()) && line.words.size() > 1 &&
@@ -234,7 +218,7 @@ class Reader {
   }
 
   /// What says to which socket a GPU belongs: the NUMA node, or else the list of CPUs.
-  static std::string affinity(const Line& line, std::size_t word) {
+  static std::string affinity(const TextLine& line, std::size_t word) {
     const std::vector<std::string_view> rest(line.words.begin() + static_cast<std::ptrdiff_t>(word),
                                              line.words.end());
     if (rest.size() >= 2 && std::all_of(rest[1].begin(), rest[1].end(), is_digit))
@@ -350,25 +334,17 @@ class Reader {
 
   /// Groups of devices that are at least this near to each other, numbered by their first device.
   std::vector<std::size_t> groups(Near near) const {
-    std::vector<std::size_t> group(columns());
-    std::iota(group.begin(), group.end(), std::size_t{0});
-    const auto root = [&](std::size_t v) {
-      while (group[v] != v) v = group[v] = group[group[v]];
-      return v;
-    };
-    const auto join = [&](std::size_t a, std::size_t b) {
-      const std::size_t x = root(a), y = root(b);
-      group[std::max(x, y)] = std::min(x, y);
-    };
+    graph::UnionFind together(columns());
     for (std::size_t a = 0; a < columns(); ++a) {
       for (std::size_t b = 0; b < a; ++b) {
         const auto& cell = cells_[a][b];
-        if (cell && cell->near != Near::nvlink && cell->near <= near) join(a, b);
-        if (near == Near::node && !affinity_[a].empty() && affinity_[a] == affinity_[b]) join(a, b);
+        if (cell && cell->near != Near::nvlink && cell->near <= near) together.join(a, b);
+        if (near == Near::node && !affinity_[a].empty() && affinity_[a] == affinity_[b])
+          together.join(a, b);
       }
     }
     std::vector<std::size_t> result(columns());
-    for (std::size_t v = 0; v < columns(); ++v) result[v] = root(v);
+    for (std::size_t v = 0; v < columns(); ++v) result[v] = together.root(v);
     return result;
   }
 
@@ -492,7 +468,7 @@ class Reader {
   }
 
   const std::string& file_;
-  std::vector<Line> lines_;
+  std::vector<TextLine> lines_;
   std::size_t at_ = 0;
   Machine machine_;
   std::size_t header_ = 0;
@@ -507,7 +483,7 @@ class Reader {
 }  // namespace
 
 bool looks_like_smi_matrix(std::string_view text) {
-  const std::vector<Line> lines = split(text.substr(0, 65'536));
+  const std::vector<TextLine> lines = split(text.substr(0, 65'536));
   for (std::size_t i = 0; i < lines.size(); ++i) {
     if (header_size(lines[i]) == 0) continue;
     for (std::size_t j = i + 1; j < std::min(lines.size(), i + 3); ++j) {

@@ -80,4 +80,31 @@ std::string did_you_mean(std::string_view text, const std::vector<std::string_vi
   return name.empty() ? "" : "; did you mean " + in_quotes(name) + "?";
 }
 
+std::string lower_case(std::string_view text) {
+  std::string result(text);
+  for (char& c : result) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  }
+  return result;
+}
+
+std::vector<TextLine> split_lines(std::string_view text) {
+  constexpr std::string_view kBlanks = " \t\r\v\f";
+  std::vector<TextLine> lines;
+  for (std::size_t number = 1; !text.empty(); ++number) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    TextLine line{number, text.substr(0, end), {}};
+    text.remove_prefix(std::min(end + 1, text.size()));
+    std::string_view rest = line.text;
+    for (std::size_t start; (start = rest.find_first_not_of(kBlanks)) != std::string_view::npos;) {
+      rest.remove_prefix(start);
+      const std::size_t stop = std::min(rest.find_first_of(kBlanks), rest.size());
+      line.words.push_back(rest.substr(0, stop));
+      rest.remove_prefix(stop);
+    }
+    lines.push_back(std::move(line));
+  }
+  return lines;
+}
+
 }  // namespace stellwerk

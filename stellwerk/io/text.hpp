@@ -1,6 +1,7 @@
 // Small helpers for messages: one line, short, and a guess at what was meant.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,5 +21,18 @@ std::string_view nearest(std::string_view text, const std::vector<std::string_vi
 
 /// "; did you mean 'x'?" or nothing.
 std::string did_you_mean(std::string_view text, const std::vector<std::string_view>& candidates);
+
+/// `text` with a-z for A-Z; other letters stay.
+std::string lower_case(std::string_view text);
+
+/// A line of a text, and what stands between its blanks.
+struct TextLine {
+  std::size_t number = 0;  ///< from 1
+  std::string_view text;
+  std::vector<std::string_view> words;
+};
+
+/// All lines, empty ones included. The views are into `text`.
+std::vector<TextLine> split_lines(std::string_view text);
 
 }  // namespace stellwerk

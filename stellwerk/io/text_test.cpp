@@ -15,6 +15,17 @@ TEST(Text, StaysOnOneLine) {
   EXPECT_EQ(in_quotes(std::string(59, 'x') + "üüü"), "'" + std::string(59, 'x') + "...'");
 }
 
+TEST(Text, LinesAreNumberedAndTakenApart) {
+  const auto lines = split_lines("a  b\r\n\n\tc");
+  ASSERT_EQ(lines.size(), 3u);
+  EXPECT_EQ(lines[0].words, (std::vector<std::string_view>{"a", "b"}));
+  EXPECT_TRUE(lines[1].words.empty());
+  EXPECT_EQ(lines[2].number, 3u);
+  EXPECT_EQ(lines[2].words, std::vector<std::string_view>{"c"});
+  EXPECT_TRUE(split_lines("").empty());
+  EXPECT_EQ(lower_case("SwitchName=Ä"), "switchname=Ä");
+}
+
 TEST(Text, GuessesWhatIsClose) {
   EXPECT_EQ(nearest("h0.gpu7", {"h0.gpu6", "h1.gpu7"}), "h0.gpu6");  // the first of several
   EXPECT_EQ(nearest("allgathr", {"allreduce", "allgather"}), "allgather");

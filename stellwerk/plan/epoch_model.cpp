@@ -24,6 +24,7 @@
 #include <numeric>
 #include <set>
 
+#include "stellwerk/graph/union_find.hpp"
 #include "stellwerk/plan/passing.hpp"
 
 namespace stellwerk {
@@ -42,17 +43,12 @@ std::vector<std::vector<NodeId>> fast_clusters(const Topology& topology) {
   std::set<std::vector<NodeId>> found;
   const std::size_t nodes = topology.nodes().size();
   for (const std::int64_t speed : speeds) {
-    IdVector<NodeId, NodeId> root(nodes);
-    for (const NodeId id : topology.node_ids()) root[id] = id;
-    const auto find = [&](NodeId id) {
-      while (root[id] != id) id = root[id] = root[root[id]];
-      return id;
-    };
+    graph::UnionFind joined(nodes);
     for (const Link& link : topology.links()) {
-      if (link.bandwidth.bytes_per_second >= speed) root[find(link.from)] = find(link.to);
+      if (link.bandwidth.bytes_per_second >= speed) joined.join(link.from.index(), link.to.index());
     }
-    std::map<NodeId, std::vector<NodeId>> members;
-    for (const NodeId id : topology.node_ids()) members[find(id)].push_back(id);
+    std::map<std::size_t, std::vector<NodeId>> members;
+    for (const NodeId id : topology.node_ids()) members[joined.root(id.index())].push_back(id);
     for (const auto& [_, cluster] : members) {
       if (cluster.size() > 1 && cluster.size() < nodes) found.insert(cluster);
     }

@@ -24,11 +24,6 @@ PlacementRequest request_on(const char* topology, std::size_t ranks) {
   return request;
 }
 
-std::optional<std::string> judge(const Plan& plan) {
-  const Verdict verdict = verify(plan);
-  return verdict.valid() ? std::nullopt : std::optional(verdict.message);
-}
-
 std::set<std::string> hosts(const PlacementRequest& request, const Placement& placement) {
   std::set<std::string> result;
   for (const NodeId gpu : placement.ranks) result.insert(request.topology.node(gpu).host);

@@ -25,11 +25,6 @@ PortfolioRequest ring_of_boxes() {
   return request;
 }
 
-std::optional<std::string> judge(const Plan& plan) {
-  const Verdict verdict = verify(plan);
-  return verdict.valid() ? std::nullopt : std::optional(verdict.message);
-}
-
 TEST(RobustChoice, IsNoWorseThanTheNominalPlanAndEveryCandidate) {
   NoiseStudy study;
   study.noise = parse_noise("send:30%");
