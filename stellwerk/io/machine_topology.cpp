@@ -37,8 +37,8 @@ void add_board_switch(Machine& machine) {
   });
   if (!alike || gpus.size() != kBoard || !model->switched) {
     machine.notes.push_back(
-        "the file has no " + std::string(to_string(model->link)) + " though a " + model->name +
-        " has " + std::to_string(model->links) + " links: take them from " +
+        "the file has no " + std::string(to_string(model->link)) + " though each " + model->name +
+        " has links of it (" + std::to_string(model->links) + "): take them from " +
         (model->link == Wire::Kind::xgmi ? "RCCL's topology dump" : "nvidia-smi topo -m"));
     return;
   }
