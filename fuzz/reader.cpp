@@ -33,6 +33,12 @@ void read(std::string_view text) {
   read_ibnetdiscover(text, "f");
 #elif defined(FUZZ_SLURM)
   read_slurm_topology(text, "f");
+#elif defined(FUZZ_SLURM_YAML)
+  read_slurm_yaml(text, "f");
+#elif defined(FUZZ_TOPOGRAPH)
+  read_topograph_model(text, "f");
+#elif defined(FUZZ_TOPOGRAPH_GRAPH)
+  read_topograph_graph(text, "f");
 #elif defined(FUZZ_MSCCL_XML)
   const check::MscclProgram program = read_msccl_xml(text, "f");
   // Sizes that fit a test: a few numbers can ask for a gigabyte.

@@ -21,7 +21,7 @@ namespace {
 struct ComposeOptions {
   std::string machine;
   MachineHints hints;
-  std::optional<std::string> fabric, count, hosts, nic_speed, uplink_speed, output;
+  std::optional<std::string> fabric, fabric_format, count, hosts, nic_speed, uplink_speed, output;
 };
 
 [[noreturn]] void refuse(const std::string& message) { throw Error(ErrorCode::usage, message); }
@@ -30,7 +30,8 @@ ClusterFabric stated_fabric(const ComposeOptions& options, const Machine& machin
                             std::size_t count) {
   std::error_code ignored;
   if (std::filesystem::is_regular_file(*options.fabric, ignored)) {
-    return read_fabric(read_file(*options.fabric, kMaxForeignBytes), *options.fabric, std::nullopt);
+    return read_fabric(read_file(*options.fabric, kMaxForeignBytes), *options.fabric,
+                       options.fabric_format);
   }
   if (count == 0)
     refuse("--count is missing: how many machines does --fabric " + *options.fabric + " join?");
@@ -39,8 +40,7 @@ ClusterFabric stated_fabric(const ComposeOptions& options, const Machine& machin
 
 int compose(const ComposeOptions& options) {
   if (!options.fabric)
-    refuse(
-        "--fabric is missing: 'rails', 'switch', or a file (ibnetdiscover, Slurm topology.conf)");
+    refuse("--fabric is missing: 'rails', 'switch', or a file (ibnetdiscover, Slurm, topograph)");
   const auto machine = load_machine(options.machine, options.hints);
   if (!machine) {
     throw Error(ErrorCode::unreadable_input,
@@ -93,9 +93,15 @@ RunCommand declare_topo_compose(Arguments& arguments) {
   arguments.value(
       {"--fabric", "F",
        "what joins the machines: 'rails' (a switch for all first NICs, one for all second, "
-       "...), 'switch' (one for all), or a file: ibnetdiscover, Slurm topology.conf",
+       "...), 'switch' (one for all), or a file: ibnetdiscover, Slurm topology.conf or "
+       "topology.yaml, topograph model or graph",
        "--fabric ibnetdiscover.txt"},
       options->fabric);
+  arguments.value({"--fabric-format", "NAME",
+                   "kind of the fabric's file, where it is not recognised: ibnetdiscover, slurm, "
+                   "slurm-yaml, topograph, topograph-graph",
+                   "--fabric-format slurm-yaml"},
+                  options->fabric_format);
   arguments.value({"--count", "N", "how many machines (of a file: the first N)", "--count 4"},
                   options->count);
   arguments.value(

@@ -59,4 +59,16 @@ bool looks_like_slurm_topology(std::string_view text);
 /// Error(unreadable_input) that begins with `file` and the line.
 ClusterFabric read_slurm_topology(std::string_view text, const std::string& file);
 
+bool looks_like_slurm_yaml(std::string_view text);
+/// Slurm's topology.yaml: trees and blocks, as above; "flat" is refused, since it says nothing.
+ClusterFabric read_slurm_yaml(std::string_view text, const std::string& file);
+
+bool looks_like_topograph_model(std::string_view text);
+/// A model of topograph (YAML): switches, and blocks of nodes. It has no rates. Errors as above.
+ClusterFabric read_topograph_model(std::string_view text, const std::string& file);
+
+bool looks_like_topograph_graph(std::string_view text);
+/// What topograph exports as JSON: instances with the switches above them. Errors name a JSON pointer.
+ClusterFabric read_topograph_graph(std::string_view text, const std::string& file);
+
 }  // namespace stellwerk

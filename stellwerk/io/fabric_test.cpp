@@ -114,6 +114,66 @@ TEST(SlurmTopology, TreesAndBlocksAreRead) {
   expect_refused(bad(tree + "SwitchName=x Nodes=n[4\n"), "not a list of hosts");
 }
 
+TEST(SlurmYaml, TreesAndBlocksAreRead) {
+  const std::string tree =
+      "---\n# made by a tool\n- topology: gpus\n  tree:\n    switches:\n"
+      "      - switch: core   # the top\n        children: leaf[1-2]\n"
+      "      - switch: leaf1\n        nodes: n[1-2]\n"
+      "      - {switch: 'leaf2', nodes: \"n3,n[5-6]\"}\n"
+      "- topology: other\n  cluster_default: false\n  flat: true\n";
+  EXPECT_EQ(recognise(tree)->name, "slurm-yaml");
+  const ClusterFabric fabric = read_fabric(tree, "t.yaml", std::nullopt);
+  EXPECT_EQ(fabric.switches.size(), 3u);
+  EXPECT_EQ(fabric.cables.size(), 2u);
+  EXPECT_EQ(fabric.hosts(), (Names{"n1", "n2", "n3", "n5", "n6"}));
+  EXPECT_EQ(fabric.ports[2].at, 2u);
+  const ClusterFabric blocks = read_slurm_yaml(
+      "- topology: b\n  cluster_default: true\n  block:\n    block_sizes: [2, 4]\n    blocks:\n"
+      "    - block: a\n      nodes: n[1-2]\n    - block: b\n      nodes: n3\n",
+      "t.yaml");
+  EXPECT_EQ(blocks.switches.size(), 3u);
+  EXPECT_EQ(blocks.cables.size(), 2u);
+  const auto bad = [](const std::string& text) { return [=] { read_slurm_yaml(text, "t.yaml"); }; };
+  expect_refused(bad(replaced(tree, "leaf[1-2]", "leaf[1-3]")),
+                 "t.yaml:6: switch 'leaf3' is not in the file");
+  expect_refused(bad(replaced(tree, "'leaf2'", "core")), "t.yaml:10: 'core' is there twice");
+  expect_refused(bad(replaced(tree, "children: leaf[1-2]", "kids: 1")), "neither 'children'");
+  expect_refused(bad("- topology: x\n  flat: true\n"), "t.yaml:2: a flat topology says nothing");
+  expect_refused(bad(replaced(tree, "'leaf2', ", "'leaf2' ")), "t.yaml:10: '}' is missing");
+  expect_refused(bad(replaced(tree, "nodes: n[1-2]", "nodes: &x n[1-2]")), "not read here");
+  expect_refused(bad(replaced(tree, "        nodes: n", "\tnodes: n")), "t.yaml:9: a tab");
+  expect_refused(bad(replaced(tree, "        nodes: n", "         nodes: n")),
+                 "t.yaml:9: 'nodes: n[1-2]' belongs to nothing");
+}
+
+TEST(Topograph, ModelsAndGraphsAreRead) {
+  const std::string model =
+      "switches:\n  core:\n    labels: {zone: a}\n    switches:\n    - s1\n    - s2\nblocks:\n"
+      "- switch: s1\n  nodes: [\"I[21-22]\", \"I25\"]\n- switch: s2\n  nodes:\n  - J1\n"
+      "  annotations:\n    accelerator: nvl1\n";
+  const ClusterFabric fabric = read_fabric(model, "m.yaml", std::nullopt);
+  EXPECT_EQ(fabric.switches.size(), 3u);
+  EXPECT_EQ(fabric.cables.size(), 2u);
+  EXPECT_EQ(fabric.hosts(), (Names{"I21", "I22", "I25", "J1"}));
+  EXPECT_EQ(fabric.notes.size(), 1u);
+  expect_refused([&] { read_topograph_model(replaced(model, "- J1", "- I25"), "m.yaml"); },
+                 "m.yaml:12: node 'I25' is below two switches");
+  const std::string graph =
+      R"({"instances": [{"id": "a", "network_layers": ["l1", "spine"], "labels": {}},
+          {"id": "b", "network_layers": ["l1", "spine"]}, {"id": "c", "network_layers": ["l2", "spine"]}]})";
+  const ClusterFabric layers = read_fabric(graph, "g.json", std::nullopt);
+  EXPECT_EQ(layers.switches.size(), 3u);
+  EXPECT_EQ(layers.cables.size(), 2u);
+  EXPECT_EQ(layers.hosts(), (Names{"a", "b", "c"}));
+  const auto bad = [&](const std::string& from, const std::string& to) {
+    return [=] { read_topograph_graph(replaced(graph, from, to), "g.json"); };
+  };
+  expect_refused(bad(R"("c", "network_layers": ["l2)", R"("c", "network_layers": ["spine)"),
+                 "g.json: /instances/2: ");
+  expect_refused(bad(R"(["l2", "spine"])", "[]"), "no switch is named above 'c'");
+  expect_refused(bad(R"(["l2", "spine"])", R"(["l1", "other"])"), "'l1' is below two switches");
+}
+
 /// Two GPUs on NVLink, each with a NIC behind its own PCIe switch.
 Machine pair() {
   Machine machine;
@@ -207,6 +267,8 @@ TEST(Fabrics, TheCorpusIsRead) {
   EXPECT_GT(faked.hosts().size(), 1u);
   EXPECT_EQ(fabric("topograph_ci_expected.slinky-dra-block.conf").switches.size(), 13u);
   EXPECT_GT(fabric("topograph_ci_expected.slinky-oci-sim-tree.conf").cables.size(), 10u);
+  EXPECT_EQ(fabric("topograph_models_nvl72.yaml").hosts().size(), 72u);
+  EXPECT_EQ(fabric("topograph_models_small-tree.yaml").switches.size(), 3u);
 }
 
 }  // namespace

@@ -29,6 +29,9 @@ bool begins(std::string_view text, std::string_view what) {
   return has(text.substr(0, 4096), what);
 }
 
+constexpr std::string_view kComposeRemedy =
+    "join machines by it: stellwerk topo compose MACHINE --fabric FILE";
+
 constexpr std::array kFormats = {
     FormatRow{"nccl-topology", "NCCL or RCCL topology XML (NCCL_TOPO_DUMP_FILE, NCCL_TOPO_FILE)",
               looks_like_nccl_topology, read_nccl_topology, nullptr, nullptr, ""},
@@ -37,11 +40,15 @@ constexpr std::array kFormats = {
     FormatRow{"rocm-smi", "the text of rocm-smi --showtopo or amd-smi topology",
               looks_like_rocm_topology, read_rocm_topology, nullptr, nullptr, ""},
     FormatRow{"ibnetdiscover", "the text of ibnetdiscover", looks_like_ibnetdiscover, nullptr,
-              read_ibnetdiscover, nullptr,
-              "join machines by it: stellwerk topo compose MACHINE --fabric FILE"},
+              read_ibnetdiscover, nullptr, kComposeRemedy},
     FormatRow{"slurm", "Slurm topology.conf", looks_like_slurm_topology, nullptr,
-              read_slurm_topology, nullptr,
-              "join machines by it: stellwerk topo compose MACHINE --fabric FILE"},
+              read_slurm_topology, nullptr, kComposeRemedy},
+    FormatRow{"slurm-yaml", "Slurm topology.yaml", looks_like_slurm_yaml, nullptr, read_slurm_yaml,
+              nullptr, kComposeRemedy},
+    FormatRow{"topograph", "a model of topograph (YAML)", looks_like_topograph_model, nullptr,
+              read_topograph_model, nullptr, kComposeRemedy},
+    FormatRow{"topograph-graph", "a graph of topograph (JSON)", looks_like_topograph_graph, nullptr,
+              read_topograph_graph, nullptr, kComposeRemedy},
     FormatRow{"astra-network", "an ASTRA-sim analytical network (yml)", looks_like_astra_network,
               nullptr, nullptr, read_astra_network, ""},
     // Before MSCCL XML: it may carry the XML that it was made from.
@@ -64,11 +71,6 @@ constexpr std::array kFormats = {
     only("mscclpp", "an MSCCL++ execution plan",
          [](std::string_view text) {
            return has(text, "\"threadblocks\"") && has(text, "\"gpus\"");
-         }),
-    only("topograph", "a model of topograph",
-         [](std::string_view text) {
-           return text.starts_with("switches:") || has(text, "\nswitches:") ||
-                  has(text, "\nblocks:");
          }),
     only("nccl-tests", "the output of nccl-tests",
          [](std::string_view text) { return has(text, "algbw") && has(text, "busbw"); }),

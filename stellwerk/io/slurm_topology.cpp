@@ -2,10 +2,9 @@
 // fast network; here each is a switch, below one more. Sizes of blocks and speeds of links say nothing about rates.
 #include <algorithm>
 #include <map>
-#include <set>
 
-#include "stellwerk/base/error.hpp"
 #include "stellwerk/io/fabric.hpp"
+#include "stellwerk/io/fabric_tree.hpp"
 #include "stellwerk/io/text.hpp"
 
 namespace stellwerk {
@@ -13,25 +12,21 @@ namespace {
 
 class Reader {
  public:
-  explicit Reader(const std::string& file) : file_(file) {}
+  explicit Reader(const std::string& file) : tree_(file, "Slurm topology.conf") {}
 
   ClusterFabric read(std::string_view text) {
-    fabric_.format = "Slurm topology.conf";
     for (line_ = 1; !text.empty(); ++line_) {
       const std::size_t end = std::min(text.find('\n'), text.size());
       read_line(text.substr(0, std::min(end, text.find('#'))));
       text.remove_prefix(std::min(end + 1, text.size()));
     }
-    if (fabric_.switches.empty()) fail("there is neither SwitchName= nor BlockName= in it");
-    connect();
-    return std::move(fabric_);
+    if (!blocks_ && !trees_) fail("there is neither SwitchName= nor BlockName= in it");
+    return tree_.finish(blocks_ && !trees_);
   }
 
  private:
-  [[noreturn]] void fail(const std::string& what) const {
-    throw Error(ErrorCode::unreadable_input,
-                one_line(file_) + ":" + std::to_string(line_) + ": " + what);
-  }
+  std::string place() const { return ":" + std::to_string(line_); }
+  [[noreturn]] void fail(const std::string& what) const { tree_.fail(place(), what); }
 
   void read_line(std::string_view line) {
     std::map<std::string, std::string> values;
@@ -48,69 +43,31 @@ class Reader {
         fail("key " + in_quotes(word.substr(0, equals)) + " is there twice");
     }
     if (values.contains("switchname")) {
-      add(values.at("switchname"), values, false);
+      trees_ = true;
+      add(values.at("switchname"), values);
     } else if (values.contains("blockname")) {
-      add(values.at("blockname"), values, true);
+      blocks_ = true;
+      add(values.at("blockname"), values);
     }
   }
 
-  std::vector<std::string> list(const std::string& text) const {
-    auto names = expand_hostlist(text);
-    if (!names) fail(in_quotes(text) + " is not a list of hosts like n[1-4,7]");
-    return *std::move(names);
-  }
-
-  void add(const std::string& name, const std::map<std::string, std::string>& values, bool block) {
-    const std::size_t at = fabric_.switches.size();
-    if (!position_.emplace(name, at).second) fail(in_quotes(name) + " is there twice");
-    fabric_.switches.push_back({name, name});
-    blocks_ = blocks_ || block;
-    trees_ = trees_ || !block;
+  void add(const std::string& name, const std::map<std::string, std::string>& values) {
+    const std::size_t at = tree_.declare(name, place());
     const auto nodes = values.find("nodes"), switches = values.find("switches");
     if (nodes == values.end() && switches == values.end())
       fail(in_quotes(name) + " has neither Nodes= nor Switches=");
     if (nodes != values.end()) {
-      for (std::string& host : list(nodes->second)) {
-        if (!hosts_.insert(host).second) fail("node " + in_quotes(host) + " is below two switches");
-        fabric_.ports.push_back({std::move(host), "", at, std::nullopt, ""});
-      }
+      for (const std::string& host : tree_.hostlist(nodes->second, place()))
+        tree_.add_host(at, host, place());
     }
-    if (switches != values.end()) children_.push_back({at, list(switches->second), line_});
-  }
-
-  void connect() {
-    std::set<std::size_t> below;
-    for (const auto& [parent, names, line] : children_) {
-      line_ = line;
-      for (const std::string& name : names) {
-        const auto child = position_.find(name);
-        if (child == position_.end()) fail("switch " + in_quotes(name) + " is not in the file");
-        if (child->second == parent || !below.insert(child->second).second)
-          fail("switch " + in_quotes(name) + " is below two switches, or itself");
-        fabric_.cables.push_back({parent, child->second, std::nullopt, ""});
-      }
-    }
-    if (blocks_ && !trees_ && fabric_.switches.size() > 1) {
-      const std::size_t blocks = fabric_.switches.size();
-      fabric_.switches.push_back({"core", ""});
-      for (std::size_t b = 0; b < blocks; ++b)
-        fabric_.cables.push_back({blocks, b, std::nullopt, ""});
-      fabric_.notes.push_back("blocks: each is taken as a switch, and one more joins them");
+    if (switches != values.end()) {
+      for (const std::string& child : tree_.hostlist(switches->second, place()))
+        tree_.add_child(at, child, place());
     }
   }
 
-  struct Children {
-    std::size_t parent;
-    std::vector<std::string> names;
-    std::size_t line;
-  };
-
-  const std::string& file_;
+  FabricTree tree_;
   std::size_t line_ = 0;
-  ClusterFabric fabric_;
-  std::map<std::string, std::size_t> position_;
-  std::set<std::string> hosts_;
-  std::vector<Children> children_;
   bool blocks_ = false, trees_ = false;
 };
 
