@@ -159,7 +159,47 @@ int show_machine(const Machine& machine) {
   return 0;
 }
 
+/// A network between machines.
+int show_fabric(const ClusterFabric& fabric) {
+  Table table;
+  table.add({"network", fabric.name});
+  table.add({"format", fabric.format});
+  table.add({"devices", fmt::format("{}, {}", plural(fabric.switches.size(), "switch"),
+                                    plural(fabric.hosts().size(), "host"))});
+  for (const std::string& note : fabric.notes) table.add({"note", note});
+  struct Class {
+    std::size_t count = 0;
+    std::string first;
+  };
+  std::map<std::tuple<std::string, std::string, std::string>, Class> classes;
+  const auto add = [&](const std::string& kind, const std::optional<Bandwidth>& rate,
+                       const std::string& source, const std::string& ends) {
+    Class& entry = classes[{kind, rate ? to_string(*rate) : "unknown",
+                            source.empty() ? "not in the file" : source}];
+    if (entry.count++ == 0) entry.first = ends;
+  };
+  for (const ClusterFabric::Cable& cable : fabric.cables) {
+    add("switch to switch", cable.bandwidth, cable.source,
+        fabric.switches[cable.a].name + " - " + fabric.switches[cable.b].name);
+  }
+  for (const ClusterFabric::Port& port : fabric.ports) {
+    add(port.nic.empty() ? "host to switch" : "NIC to switch", port.bandwidth, port.source,
+        port.host + (port.nic.empty() ? "" : " " + port.nic) + " - " +
+            fabric.switches[port.at].name);
+  }
+  Table cables;
+  cables.add({"cables", "class", "bandwidth each way", "first", "source"});
+  for (const auto& [key, entry] : classes) {
+    const auto& [kind, bandwidth, source] = key;
+    cables.add({fmt::format("{}", entry.count), kind, bandwidth, entry.first, source});
+  }
+  fmt::print("{}\n{}\nJoin machines by it: stellwerk topo compose MACHINE --fabric FILE\n",
+             table.text(), cables.text());
+  return 0;
+}
+
 int show(const std::string& name, const MachineHints& hints) {
+  if (const auto fabric = load_fabric(name, hints)) return show_fabric(*fabric);
   if (const auto machine = load_machine(name, hints)) return show_machine(*machine);
   const Topology topology = load_topology(name, hints);
   Table table;

@@ -267,6 +267,8 @@ TEST(Fabrics, TheCorpusIsRead) {
   EXPECT_GT(faked.hosts().size(), 1u);
   EXPECT_EQ(fabric("topograph_ci_expected.slinky-dra-block.conf").switches.size(), 13u);
   EXPECT_GT(fabric("topograph_ci_expected.slinky-oci-sim-tree.conf").cables.size(), 10u);
+  expect_refused([&] { fabric("topograph_output_ibnetdiscover_example-bad.out"); },
+                 "example-bad.out:11: no port of it is connected");
   EXPECT_EQ(fabric("topograph_models_nvl72.yaml").hosts().size(), 72u);
   EXPECT_EQ(fabric("topograph_models_small-tree.yaml").switches.size(), 3u);
 }

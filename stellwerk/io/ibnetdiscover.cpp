@@ -100,6 +100,7 @@ class Reader {
       rest.remove_prefix(std::min(end + 1, rest.size()));
     }
     if (owners_.empty()) fail("there is neither a Switch nor a Ca in it");
+    if (plugs_.empty()) fail("no port of it is connected: is the text cut off?");
     build();
     return std::move(fabric_);
   }

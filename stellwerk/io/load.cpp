@@ -37,11 +37,15 @@ const FormatRow* topology_row(std::string_view text, const MachineHints& hints) 
   return row && row->read_topology ? row : nullptr;
 }
 
-Machine machine_of(const std::string& text, const std::string& spec, const MachineHints& hints) {
+void check_size(const std::string& text, const std::string& spec) {
   if (static_cast<std::int64_t>(text.size()) > kMaxForeignBytes) {
     throw Error(ErrorCode::unreadable_input,
                 one_line(spec) + ": too large for the description of a machine (more than 64 MiB)");
   }
+}
+
+Machine machine_of(const std::string& text, const std::string& spec, const MachineHints& hints) {
+  check_size(text, spec);
   return filled(read_machine(text, spec, hints.format), hints.gpu);
 }
 
@@ -51,7 +55,10 @@ Topology load_topology(const std::string& spec, const MachineHints& hints) {
   if (is_file(spec)) {
     const std::string text = read_file(spec);
     if (is_own(text, hints)) return parse_topology(text, spec);
-    if (const FormatRow* row = topology_row(text, hints)) return row->read_topology(text, spec);
+    if (const FormatRow* row = topology_row(text, hints)) {
+      check_size(text, spec);
+      return row->read_topology(text, spec);
+    }
     return machine_topology(machine_of(text, spec, hints), spec);
   }
   if (is_catalogue_name(spec)) return catalogue_topology(spec);
@@ -69,6 +76,16 @@ std::optional<Machine> load_machine(const std::string& spec, const MachineHints&
   const std::string text = read_file(spec);
   if (is_own(text, hints) || topology_row(text, hints)) return std::nullopt;
   return machine_of(text, spec, hints);
+}
+
+std::optional<ClusterFabric> load_fabric(const std::string& spec, const MachineHints& hints) {
+  if (!is_file(spec)) return std::nullopt;
+  const std::string text = read_file(spec);
+  if (is_own(text, hints)) return std::nullopt;
+  const FormatRow* row = hints.format ? &find_format(*hints.format) : recognise(text);
+  if (!row || !row->read_fabric) return std::nullopt;
+  check_size(text, spec);
+  return read_fabric(text, spec, std::string(row->name));
 }
 
 }  // namespace stellwerk

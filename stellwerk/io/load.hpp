@@ -5,6 +5,7 @@
 #include <string>
 
 #include "stellwerk/core/topology.hpp"
+#include "stellwerk/io/fabric.hpp"
 #include "stellwerk/io/machine.hpp"
 
 namespace stellwerk {
@@ -23,5 +24,8 @@ Topology load_topology(const std::string& spec, const MachineHints& hints = {});
 /// The machine that a file describes, with what the tables know filled in; nothing if `spec` is a
 /// topology of our own. Throws as load_topology, but not for unknown rates.
 std::optional<Machine> load_machine(const std::string& spec, const MachineHints& hints);
+
+/// The network between machines that a file describes; nothing if `spec` is something else.
+std::optional<ClusterFabric> load_fabric(const std::string& spec, const MachineHints& hints);
 
 }  // namespace stellwerk

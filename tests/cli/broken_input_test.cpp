@@ -95,7 +95,7 @@ TEST(BrokenInput, CommandLines) {
       {"", "frobnicate", 2, "unknown command 'frobnicate'; see 'stellwerk --help'"},
       {"", "topo", 2, "'topo' needs one of: show, list, convert, compose"},
       {"", "topo compose x.json", 2,
-       "--fabric is missing: 'rails', 'switch', or a file (ibnetdiscover, Slurm topology.conf)"},
+       "--fabric is missing: 'rails', 'switch', or a file (ibnetdiscover, Slurm, topograph)"},
       {kPair, "topo compose x.json --fabric rails", 3,
        "x.json: not the file of a machine (see 'stellwerk topo show')"},
       {"", "topo shwo", 2, "unknown command 'topo shwo'; did you mean 'topo show'?"},
