@@ -4,7 +4,6 @@
 // 0 ok, 1 verification failed, 2 usage, 3 unreadable or contradictory input, 4 well-formed but
 // unsolved, 5 internal.
 #include <fmt/core.h>
-#include <malloc.h>
 
 #include <algorithm>
 #include <array>
@@ -253,17 +252,7 @@ extern "C" void on_interrupt(int signal_number) {
   std::signal(signal_number, SIG_DFL);
 }
 
-/// Plans are lists that grow, are copied and dropped; giving their memory back to the system at
-/// once, page by page, costs a fifth of the time.
-void keep_freed_memory() {
-  constexpr int kBytes = 64 << 20;
-  mallopt(M_MMAP_THRESHOLD, kBytes);
-  mallopt(M_TRIM_THRESHOLD, kBytes);
-  mallopt(M_TOP_PAD, kBytes);
-}
-
 int main(int argc, char** argv) {
-  keep_freed_memory();
   std::signal(SIGINT, on_interrupt);
   std::signal(SIGTERM, on_interrupt);
   int status = 0;
