@@ -78,6 +78,10 @@ constexpr std::array kCommands = {
         "topo compose", "join copies of a machine by a network", "--fabric F [options]",
         "Hosts and NICs are plugged in where the fabric's file says; machines of one kind only.\n",
         declare_topo_compose},
+    Command{"topo fit", "latency and bandwidth of links from nccl-tests", "[options]",
+            "Every log gives one class of links: one host those within it, several hosts those "
+            "between.\n",
+            declare_topo_fit},
     Command{"compare", "planners and baselines side by side, over sizes",
             "--topology T --collective C --sizes SIZES [options]",
             "Every plan is made in a process of its own, verified, and timed by the same "

@@ -7,6 +7,7 @@
 #include "stellwerk/base/error.hpp"
 #include "stellwerk/io/astra_network.hpp"
 #include "stellwerk/io/msccl_xml.hpp"
+#include "stellwerk/io/nccl_tests.hpp"
 #include "stellwerk/io/nccl_topology.hpp"
 #include "stellwerk/io/rocm_topology.hpp"
 #include "stellwerk/io/smi_matrix.hpp"
@@ -72,8 +73,8 @@ constexpr std::array kFormats = {
          [](std::string_view text) {
            return has(text, "\"threadblocks\"") && has(text, "\"gpus\"");
          }),
-    only("nccl-tests", "the output of nccl-tests",
-         [](std::string_view text) { return has(text, "algbw") && has(text, "busbw"); }),
+    only("nccl-tests", "the output of nccl-tests", looks_like_nccl_tests,
+         "fit links to it: stellwerk topo fit LOG --topology T"),
     only("astra-system", "a system or memory file of ASTRA-sim",
          [](std::string_view text) {
            return begins(text, "\"scheduling-policy\"") || begins(text, "\"memory-type\"") ||
