@@ -195,9 +195,10 @@ std::unordered_map<NodeId, Time> full_since(const Problem& problem, const Schedu
 void count_waste(const Problem& problem, const Schedule& sends,
                  const std::vector<std::size_t>& of_chunk, const Chunk& chunk, Usage& usage) {
   std::vector<Delivery> deliveries;
+  SendTiming when;
   for (const std::size_t k : of_chunk) {
     if (sends[k].op != Op::copy) continue;
-    const SendTiming when = timing(problem.topology, sends[k]);
+    timing(problem.topology, sends[k], when);
     for (std::size_t i = 0; i < when.leaves.size(); ++i) {
       deliveries.push_back({sends[k].start + when.arrival[i], k, when.leaves[i], sends[k].bytes});
     }
@@ -246,8 +247,9 @@ void collect_transit(const Problem& problem, const Schedule& sends,
     stay->second.begin = std::min(stay->second.begin, begin);
     stay->second.end = std::max(stay->second.end, end);
   };
+  SendTiming when;
   for (const std::size_t k : of_chunk) {
-    const SendTiming when = timing(problem.topology, sends[k]);
+    timing(problem.topology, sends[k], when);
     for (std::size_t i = 0; i < when.leaves.size(); ++i) {
       if (at_home.contains(when.leaves[i])) continue;
       const Time last = sends[k].start + when.arrival[i];
@@ -256,7 +258,7 @@ void collect_transit(const Problem& problem, const Schedule& sends,
   }
   if (stays.empty()) return;
   for (const std::size_t k : of_chunk) {
-    const SendTiming when = timing(problem.topology, sends[k]);
+    timing(problem.topology, sends[k], when);
     for (std::size_t i = 0; i < sends[k].links.size(); ++i) {
       const NodeId tail = problem.topology.link(sends[k].links[i]).from;
       const auto stay = stays.find(tail);
@@ -361,10 +363,11 @@ Usage measure_usage(const Problem& problem, const Schedule& sends, Time horizon)
   std::vector<std::vector<std::size_t>> by_chunk(problem.chunks.size());
   std::vector<std::vector<Interval>> on_link(resources.links());
   std::vector<Bytes> carried(resources.links());
+  SendTiming when;
   for (std::size_t k = 0; k < sends.size(); ++k) {
     const Send& send = sends[k];
     by_chunk[send.chunk.index()].push_back(k);
-    const SendTiming when = timing(topology, send);
+    timing(topology, send, when);
     for (std::size_t i = 0; i < send.links.size(); ++i) {
       const Time begin = send.start + when.entry[i];
       const std::size_t resource = resources.of(send.links[i]);

@@ -68,8 +68,17 @@ Send whole_chunk_send(const Topology& topology, const Chunk& chunk, ChunkId id, 
 
 SendTiming timing(const Topology& topology, const Send& send) {
   SendTiming result;
+  timing(topology, send, result);
+  return result;
+}
+
+void timing(const Topology& topology, const Send& send, SendTiming& result) {
+  result.entry.clear();
+  result.leaves.clear();
+  result.arrival.clear();
   result.duration = transmission_time(send.bytes, send.rate);
   const NodeId source = topology.link(send.links.front()).from;
+  result.sources.assign(1, source);
   if (is_path(topology, send)) {  // the common case, without a map
     Time offset{0};
     for (const LinkId id : send.links) {
@@ -80,15 +89,17 @@ SendTiming timing(const Topology& topology, const Send& send) {
       result.leaves.push_back(link.to);
       result.arrival.push_back(offset + result.duration);
     }
-    result.sources = {source};
-    return result;
+    return;
   }
   std::unordered_map<NodeId, Time> reached;  // offset at which the first byte is at a node
   reached[source] = Time{0};
   for (const LinkId id : send.links) {
     const Link& link = topology.link(id);
     const auto tail = reached.find(link.from);
-    if (tail == reached.end()) return in_tree_timing(topology, send);
+    if (tail == reached.end()) {
+      result = in_tree_timing(topology, send);
+      return;
+    }
     result.entry.push_back(tail->second);
     const Time at_head = tail->second + link.latency;
     reached[link.to] = at_head;
@@ -97,8 +108,6 @@ SendTiming timing(const Topology& topology, const Send& send) {
       result.arrival.push_back(at_head + result.duration);
     }
   }
-  result.sources = {source};
-  return result;
 }
 
 void sort_sends(const Topology& topology, std::vector<Send>& sends) {

@@ -49,6 +49,9 @@ struct SendTiming {
 /// Precondition: `send.links` is a valid tree (the verifier judges that with its own code).
 SendTiming timing(const Topology& topology, const Send& send);
 
+/// The same into `result`, whose memory is used again: for passes over a million sends.
+void timing(const Topology& topology, const Send& send, SendTiming& result);
+
 /// Order of the model: (start, chunk, source), then links for determinism.
 void sort_sends(const Topology& topology, std::vector<Send>& sends);
 

@@ -57,6 +57,7 @@ std::vector<Time> finish_times(const Problem& problem, const Schedule& sends) {
   IdVector<NodeId, Time> met(problem.topology.nodes().size(), kNever);
   IdVector<NodeId, char> wants(problem.topology.nodes().size(), 0);
   std::vector<PartArrival> parts;
+  SendTiming times;
   for (const ChunkId id : problem.chunk_ids()) {
     const Chunk& chunk = problem.chunks[id];
     for (const NodeId node : chunk.destinations) wants[node] = 1;
@@ -67,7 +68,7 @@ std::vector<Time> finish_times(const Problem& problem, const Schedule& sends) {
     }
     for (std::size_t i = by_chunk.first[id.index()]; i < by_chunk.first[id.index() + 1]; ++i) {
       const Send& send = sends[by_chunk.sends[i]];
-      const SendTiming times = timing(problem.topology, send);
+      timing(problem.topology, send, times);
       for (std::size_t leaf = 0; leaf < times.leaves.size(); ++leaf) {
         const NodeId node = times.leaves[leaf];
         if (wants[node] == 0) continue;

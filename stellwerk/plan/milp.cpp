@@ -36,6 +36,8 @@ constexpr std::int64_t kComfortableColumns = 30000;
 /// Nor are models beyond this many begun: building them and presolving them takes minutes and gigabytes, and neither
 /// looks at the clock.
 constexpr std::int64_t kMostColumns = 250000;
+constexpr double kColumnsPerSecond = 25'000;  ///< what is left of a limit must allow
+constexpr double kBytesPerColumn = 9'000;
 constexpr std::int64_t kMostPlaces = 40'000'000;  ///< chunks times links and nodes
 constexpr std::int64_t kMostEpochs = 20'000;
 
@@ -130,7 +132,12 @@ class HorizonSearch {
     const auto places =
         static_cast<std::int64_t>(problem_.chunks.size() * (problem_.topology.links().size() +
                                                             problem_.topology.nodes().size()));
-    if (places <= kMostPlaces && count_entries(problem_, grid_, state_, horizon) <= kMostColumns) {
+    const auto affordable = [&](std::int64_t columns) {
+      const auto count = static_cast<double>(columns);
+      return columns <= kMostColumns && count <= kColumnsPerSecond * context_.stop.seconds_left() &&
+             kBytesPerColumn * count <= context_.stop.bytes_left();
+    };
+    if (places <= kMostPlaces && affordable(count_entries(problem_, grid_, state_, horizon))) {
       return false;
     }
     result_.too_large = true;

@@ -37,6 +37,8 @@ constexpr std::int64_t kMostDeliveries = 400'000;
 constexpr int kMostChunks = 256;
 /// So few that a baseline may come first, lest there be no plan when time is short.
 constexpr std::int64_t kFewDeliveries = 20'000;
+/// So few that `greedy` takes a third of a second.
+constexpr std::int64_t kMostDeliveriesAtFirst = 150'000;
 /// Larger problems are planned by representatives or not at all: their chunks alone would fill the
 /// memory.
 constexpr std::int64_t kMostDeliveriesInFull = 20'000'000;
@@ -144,6 +146,7 @@ class Portfolio {
     if (candidate.proven) proven_[candidate.chunks] = *candidate.proven;
     // A slice of the time that ran out counts as the limit: more time may give a better plan.
     if (limit_ == Limit::none) limit_ = candidate.limit;
+    if (candidate.length != Time{0}) stage_best_ = std::min(stage_best_, candidate.length);
     if (!candidate.plan || candidate.length >= best_.length) return;
     best_.length = candidate.length;
     best_.chunks = candidate.chunks;
@@ -201,12 +204,13 @@ class Portfolio {
   }
 
   void everything() {
-    representatives(true);
+    const std::vector<int> counts = this->counts(kMostChunks);
+    first_construction(counts);
+    const Time reached = representatives(true);
     // Where they are far from the bound others come first.
-    const bool promising = compressed_ || (best_.plan && !is_far(best_.length));
+    const bool promising = compressed_ || (reached != Time::max() && !is_far(reached));
     if (promising) representatives(false);
     if (family_.deliveries() > kMostDeliveriesInFull) return;
-    const std::vector<int> counts = this->counts(kMostChunks);
     if (request_.options.store && family_.deliveries() <= kFewDeliveries) {
       stage({{&find_planner("direct"), 1, 1.0, true}});
     }
@@ -219,10 +223,21 @@ class Portfolio {
     exact_planners(counts);
   }
 
+  /// What takes a fraction of a second comes before the planners that work on representatives.
+  void first_construction(const std::vector<int>& counts) {
+    if (compressed_ || !family_.symmetric()) return;
+    const auto promising = std::find_if(counts.begin(), counts.end(),
+                                        [&](int count) { return can_reach_target(count); });
+    if (promising == counts.end() || *promising * family_.deliveries() > kMostDeliveriesAtFirst)
+      return;
+    stage({{&find_planner("greedy"), *promising, 0.5, true}});
+  }
+
   /// Planners that work on representatives; at first quickly, on more and more chunks while that
-  /// helps or the plan is near the bound.
-  void representatives(bool quick) {
-    if (!family_.symmetric()) return;
+  /// helps or the plan is near the bound. Their best time, or Time::max().
+  Time representatives(bool quick) {
+    Time reached = Time::max();
+    if (!family_.symmetric()) return reached;
     std::vector<Attempt> attempts;
     bool promising = quick;
     for (const int count : counts_of_representatives()) {
@@ -235,14 +250,16 @@ class Portfolio {
     constexpr std::size_t kBatch = 2;
     constexpr std::int64_t kGain = 50;  // a fiftieth is a gain
     for (std::size_t i = 0; i < attempts.size(); i += quick ? kBatch : attempts.size()) {
-      const Time before = best_.length;
+      stage_best_ = Time::max();
       const auto begin = attempts.begin() + static_cast<std::ptrdiff_t>(i);
       const auto left = static_cast<std::size_t>(attempts.end() - begin);
       const std::size_t many = quick ? std::min(kBatch, left) : left;
       stage(std::vector<Attempt>(begin, begin + static_cast<std::ptrdiff_t>(many)));
-      const bool gained = best_.length.ps < before.ps - before.ps / kGain;
-      if (quick && best_.plan && is_far(best_.length) && !gained) break;
+      const bool gained = stage_best_.ps < reached.ps - reached.ps / kGain;
+      reached = std::min(reached, stage_best_);
+      if (quick && reached != Time::max() && is_far(reached) && !gained) break;
     }
+    return reached;
   }
 
   /// Planners that construct one plan, without a search; first on counts that can reach the target.
@@ -448,6 +465,7 @@ class Portfolio {
   std::optional<AttemptRunner> runner_;
 
   Incumbent best_;
+  Time stage_best_ = Time::max();                ///< of all candidates since it was set
   Limit limit_ = Limit::none;                    ///< that a planner met
   std::map<int, EpochRecord> proven_;            ///< by chunk count
   std::map<std::string_view, Reached> reached_;  ///< by planner
