@@ -9,7 +9,9 @@
 #include "stellwerk/io/msccl_xml.hpp"
 #include "stellwerk/io/nccl_tests.hpp"
 #include "stellwerk/io/nccl_topology.hpp"
+#include "stellwerk/io/planner_topologies.hpp"
 #include "stellwerk/io/rocm_topology.hpp"
+#include "stellwerk/io/sccl_algorithm.hpp"
 #include "stellwerk/io/smi_matrix.hpp"
 #include "stellwerk/io/text.hpp"
 
@@ -52,6 +54,10 @@ constexpr std::array kFormats = {
               read_topograph_graph, nullptr, kComposeRemedy},
     FormatRow{"astra-network", "an ASTRA-sim analytical network (yml)", looks_like_astra_network,
               nullptr, nullptr, read_astra_network, ""},
+    FormatRow{"teccl-input", "an input of TE-CCL (the network that it names)",
+              looks_like_teccl_input, nullptr, nullptr, read_teccl_input, ""},
+    FormatRow{"taccl-topology", "a topology of TACCL (one node of it)", looks_like_taccl_topology,
+              nullptr, nullptr, read_taccl_topology, ""},
     // Before MSCCL XML: it may carry the XML that it was made from.
     only("chakra", "a Chakra execution trace",
          [](std::string_view text) { return begins(text, "schema") && begins(text, "chakra"); }),
@@ -63,12 +69,10 @@ constexpr std::array kFormats = {
         "teccl-schedule", "a schedule of TE-CCL",
         [](std::string_view text) { return has(text, "\"7-Flows\""); },
         "read it with stellwerk import"),
-    only("teccl-input", "an input of TE-CCL",
-         [](std::string_view text) { return begins(text, "\"TopologyParams\""); }),
-    only("taccl-topology", "a topology of TACCL",
-         [](std::string_view text) { return begins(text, "\"node_betas_list\""); }),
     only("taccl-sketch", "a sketch of TACCL",
          [](std::string_view text) { return begins(text, "\"intranode_sketch\""); }),
+    only("sccl", "an algorithm of SCCL, msccl-tools or TACCL (JSON)", looks_like_sccl_algorithm,
+         "read it with stellwerk import"),
     only("mscclpp", "an MSCCL++ execution plan",
          [](std::string_view text) {
            return has(text, "\"threadblocks\"") && has(text, "\"gpus\"");

@@ -1,0 +1,177 @@
+// Files of other planners: TACCL's and TE-CCL's networks, algorithms of SCCL.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <string>
+
+#include "stellwerk/base/error.hpp"
+#include "stellwerk/check/verify.hpp"
+#include "stellwerk/io/catalogue.hpp"
+#include "stellwerk/io/file.hpp"
+#include "stellwerk/io/load.hpp"
+#include "stellwerk/io/planner_topologies.hpp"
+#include "stellwerk/io/sccl_algorithm.hpp"
+#include "stellwerk/io/teccl_schedule.hpp"
+#include "tests/support/paths.hpp"
+
+namespace stellwerk {
+namespace {
+
+template <class Read>
+void expect_refused(const Read& read, const std::string& part) {
+  try {
+    read();
+    FAIL() << "accepted; wanted: " << part;
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find(part), std::string::npos) << error.what();
+  }
+}
+
+std::string taccl(const std::string& rest) {
+  return R"({"name": "X_1MB", "gpus_per_node": 8, "alpha": 0.5, )" + rest + "}";
+}
+
+TEST(TacclTopology, BetasAreRatesAndMatricesAreByDestination) {
+  const Topology mesh = read_taccl_topology(taccl(R"("node_betas_list": [20, 40])"), "t.json");
+  EXPECT_EQ(mesh.gpus().size(), 8u);
+  EXPECT_EQ(mesh.links().size(), catalogue_topology("dgx1").links().size());
+  EXPECT_EQ(mesh.link(LinkId(0)).bandwidth, Bandwidth{50'000'000'000});
+  EXPECT_EQ(mesh.link(LinkId(0)).latency, Time{500'000});
+  const Topology hub = read_taccl_topology(
+      taccl(R"("node_betas_list": [8], "nics_per_node": 2, "remote_beta": 100, "remote_alpha": 2)"),
+      "t.json");
+  EXPECT_EQ(hub.links().size(), 16u);
+  EXPECT_EQ(hub.link(LinkId(0)).latency + hub.link(LinkId(1)).latency, Time{500'000});
+  EXPECT_NE(hub.note().find("2 NICs, 10 GB/s, 2 us"), std::string::npos) << hub.note();
+  const Topology pair = read_taccl_topology(
+      R"({"name": "c", "gpus_per_node": 2, "alpha": 1, "links": [[0, 1], [0, 0]], "betas": [[0, 10], [0, 0]], "invbws": []})",
+      "t.json");
+  ASSERT_EQ(pair.links().size(), 1u);
+  EXPECT_EQ(pair.link(LinkId(0)).from, NodeId(1));
+  expect_refused([] { read_taccl_topology(taccl(R"("node_betas_list": [1, 2, 3])"), "t.json"); },
+                 "t.json: /node_betas_list: 3 rates for 8 GPUs");
+  expect_refused(
+      [] { read_taccl_topology(R"({"name": "X_1KB", "alpha": 3, "gpus_per_node": 8})", "t.json"); },
+      "t.json: /name: 'X_1KB': figures for a chunk of other than 1 MB");
+  expect_refused([] { read_taccl_topology(taccl(R"("node_betas_list": [0])"), "t.json"); },
+                 "t.json: /node_betas_list/0: is not the time of a megabyte");
+}
+
+TEST(TecclInput, NamesOneOfItsNetworks) {
+  const auto read = [](const std::string& parameters) {
+    return read_teccl_input(R"({"TopologyParams": {)" + parameters + "}}", "in.json");
+  };
+  EXPECT_EQ(read(R"("name": "NDv2", "chassis": 2)"), catalogue_topology("ndv2-2-as-published"));
+  const Topology four = read(R"("name": "NDv2", "chassis": 4)");
+  EXPECT_EQ(four.node(NodeId(0)).kind, NodeKind::switch_);
+  EXPECT_EQ(four.node(four.link(four.in(NodeId(0))[0]).from).name, "h0.gpu0");
+  const Topology boxes = read(R"("name": "DGX2", "chassis": 2)");
+  EXPECT_EQ(boxes.node(NodeId(0)).kind, NodeKind::switch_);
+  EXPECT_EQ(boxes.node(NodeId(17)).kind, NodeKind::switch_);
+  const Topology mesh = read(R"("name": "Mesh", "side_length": 3, "alpha": [1e-6, 0])");
+  EXPECT_EQ(mesh.links().size(), 2u * (8 + 6)) << "rows are joined end to beginning";
+  EXPECT_EQ(mesh.link(LinkId(0)).latency, Time{1'000'000});
+  EXPECT_EQ(read(R"("name": "AMD")").gpus().size(), 16u);
+  expect_refused([&] { read(R"("name": "Torus")"); },
+                 "in.json: /TopologyParams/name: 'Torus' is none");
+  expect_refused([&] { read(R"("name": "AMD", "chassis": 2)"); }, "mi250:2");
+}
+
+std::string chunk(int address, const std::string& pre, const std::string& post) {
+  return R"({"msccl_type": "chunk", "pre": )" + pre + R"(, "post": )" + post + R"(, "addr": )" +
+         std::to_string(address) + "}";
+}
+std::string algorithm(int ranks, const std::string& chunks, const std::string& steps) {
+  return R"({"msccl_type": "algorithm", "name": "a", "collective": {"name": "C", "nodes": )" +
+         std::to_string(ranks) + R"(, "chunks": [)" + chunks + R"(]}, "steps": [)" + steps + "]}";
+}
+std::string step(const std::string& sends) {
+  return R"({"msccl_type": "step", "rounds": 1, "sends": [)" + sends + "]}";
+}
+Plan plan_of(const std::string& text, const char* topology) {
+  EXPECT_TRUE(looks_like_sccl_algorithm(text));
+  return sccl_plan(parse_sccl_algorithm(text, "a.json"), catalogue_topology(topology),
+                   Bytes{1'000'000}, "a.json");
+}
+
+TEST(ScclAlgorithm, ARingBecomesAnAllGather) {
+  const std::string text =
+      algorithm(3,
+                chunk(0, "[0]", "[0, 1, 2]") + "," + chunk(1, "[1]", "[2, 1, 0]") + "," +
+                    chunk(2, "[2]", "[0, 1, 2]"),
+                step("[0, 0, 1], [1, 1, 2], [2, 2, 0]") + "," +
+                    step("[2, 0, 1, 7], [0, 1, 2, 7, 1], [1, 2, 0, 7, 1, 0]"));
+  const Plan plan = plan_of(text, "ring:3");
+  EXPECT_EQ(plan.problem.jobs[0].collective, Collective::allgather);
+  EXPECT_EQ(plan.problem.jobs[0].size, Bytes{3'000'000});
+  EXPECT_EQ(plan.result.transfer_time, Time{2 * 20'700'000});
+  EXPECT_TRUE(verify(plan).valid()) << verify(plan).message;
+  EXPECT_TRUE(verify(plan_of(text, "switch:3")).valid()) << "over a switch";
+  expect_refused([&] { plan_of(text, "ring:2"); },
+                 "a.json: has 3 ranks, topology ring-2 only 2 GPUs");
+  expect_refused(
+      [&] { plan_of(algorithm(3, chunk(0, "[0]", "[1]"), step("[0, 2, 1]")), "ring:3"); },
+      "a.json: /steps/0: rank 2 sends address 0 before it has it");
+  expect_refused(
+      [&] { plan_of(algorithm(3, chunk(0, "[0]", "[1]"), step("[0, 0, 2]")), "ring:3"); },
+      "never bring address 0 to rank 1");
+  expect_refused(
+      [&] { plan_of(algorithm(4, chunk(0, "[0]", "[2]"), step("[0, 0, 2]")), "ring:4"); },
+      "does not join rank 0");
+  expect_refused([&] { plan_of(algorithm(3, chunk(0, "[0]", "[9]"), step("")), "ring:3"); },
+                 "a.json: /collective/chunks/0/post/0: ");
+  expect_refused([&] { plan_of(algorithm(3, chunk(0, "[0]", "[1]"), step("[0, 0]")), "ring:3"); },
+                 "a.json: /steps/0/sends/0: has 2 entries");
+}
+
+/// Recursive doubling on a square: addends of one address, partners of two steps.
+TEST(ScclAlgorithm, AddendsOfOneAddressAreASum) {
+  std::string chunks, one, two;
+  for (int address = 0; address < 4; ++address) {
+    for (int rank = 0; rank < 4; ++rank) {
+      chunks += (chunks.empty() ? "" : ",") +
+                chunk(address, "[" + std::to_string(rank) + "]", "[0, 1, 2, 3]");
+      const auto send = [&](int partner) {
+        return "[" + std::to_string(address) + "," + std::to_string(rank) + "," +
+               std::to_string(partner) + "]";
+      };
+      one += (one.empty() ? "" : ",") + send(rank ^ 1);
+      two += (two.empty() ? "" : ",") + send(rank ^ 2);
+    }
+  }
+  const Plan plan = plan_of(algorithm(4, chunks, step(one) + "," + step(two)), "hypercube:2");
+  EXPECT_EQ(plan.problem.jobs[0].collective, Collective::allreduce);
+  EXPECT_EQ(plan.sends.size(), 32u);
+  EXPECT_TRUE(verify(plan).valid()) << verify(plan).message;
+  // The same addend twice is no sum.
+  const Plan wrong =
+      plan_of(algorithm(4, chunks, step(one) + "," + step(one) + "," + step(two)), "hypercube:2");
+  EXPECT_FALSE(verify(wrong).valid());
+}
+
+TEST(ScclAlgorithm, OtherDemandIsACustomJob) {
+  const Plan plan =
+      plan_of(algorithm(3, chunk(5, "[0]", "[1, 2]"), step("[5, 0, 1], [5, 0, 2]")), "full:3");
+  EXPECT_EQ(plan.problem.jobs[0].collective, Collective::custom);
+  EXPECT_TRUE(verify(plan).valid()) << verify(plan).message;
+}
+
+TEST(PlannerFiles, TheCorpusIsRead) {
+  const std::filesystem::path corpus =
+      std::filesystem::path(testing::kSourceDir) / ".." / "shared" / "corpus";
+  if (!std::filesystem::is_directory(corpus)) GTEST_SKIP() << "SKIPPED: no ../shared here";
+  const auto topology = [&](const char* name) { return load_topology((corpus / name).string()); };
+  EXPECT_EQ(topology("taccl/topo_topo-dgx2-1MB.json").links().size(), 32u);
+  EXPECT_EQ(topology("taccl/topo_topo-ndv2-1MB.json").links().size(), 32u);
+  EXPECT_EQ(topology("teccl/in_amd_sample.json").gpus().size(), 16u);
+  EXPECT_EQ(topology("teccl/in_mesh.json").gpus().size(), 36u);
+  EXPECT_EQ(topology("teccl/in_dgx2_sample.json").nodes().size(), 34u);
+  // Its own schedule fits its own input.
+  const std::string file = (corpus / "teccl/out_ndv2_schedule.json").string();
+  const Plan plan = teccl_plan(parse_teccl_schedule(read_file(file), file),
+                               topology("teccl/in_ndv2_input.json"), Bytes{62'500'000}, file);
+  EXPECT_TRUE(verify(plan).valid());
+}
+
+}  // namespace
+}  // namespace stellwerk
