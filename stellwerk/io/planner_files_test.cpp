@@ -144,9 +144,8 @@ TEST(ScclAlgorithm, AddendsOfOneAddressAreASum) {
   EXPECT_EQ(plan.sends.size(), 32u);
   EXPECT_TRUE(verify(plan).valid()) << verify(plan).message;
   // The same addend twice is no sum.
-  const Plan wrong =
-      plan_of(algorithm(4, chunks, step(one) + "," + step(one) + "," + step(two)), "hypercube:2");
-  EXPECT_FALSE(verify(wrong).valid());
+  expect_refused([&] { plan_of(algorithm(4, chunks, step(one) + "," + step(one)), "hypercube:2"); },
+                 "a.json: /steps/1: address 0 brings an addend to rank 1 that it has already");
 }
 
 TEST(ScclAlgorithm, OtherDemandIsACustomJob) {
