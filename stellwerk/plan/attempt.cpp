@@ -21,8 +21,13 @@ namespace {
 
 /// Larger plans are not re-timed once they are good enough.
 constexpr std::size_t kManySends = 100'000;
+/// What it takes to re-time a send, and to judge it.
+constexpr double kSecondsToRetime = 3e-6;
+constexpr double kSecondsToJudgeSend = 0.7e-6;
 /// What it takes to re-time and judge a delivery.
 constexpr double kSecondsToJudge = 1.5e-6;
+/// By which a limit may be passed.
+constexpr double kGraceSeconds = 0.1;
 /// What it takes to hold a plan, and to re-time and judge it.
 constexpr double kBytesPerDelivery = 700;
 /// Of the time that is left; what has been proven by then is enough to go on with.
@@ -179,6 +184,11 @@ Candidate AttemptRunner::plan_with(const Attempt& attempt, const Problem& proble
     }
     outcome.sends = std::move(*rigid);
   }
+  // The first plan is worth passing the limit by a little.
+  if (best.plan && !time_to_judge(outcome.sends.size(), has_reductions(problem))) {
+    result.limit = Limit::time;
+    return result;
+  }
   const bool baseline = attempt.planner->kind == PlannerKind::baseline;
   if (baseline) result.least = busiest_link(posed.topology, outcome.sends);
   Timed timed = time(posed, std::move(outcome.sends), baseline);
@@ -200,12 +210,18 @@ Candidate AttemptRunner::plan_with(const Attempt& attempt, const Problem& proble
   return result;
 }
 
+bool AttemptRunner::time_to_judge(std::size_t sends, bool retime) const {
+  const double each = kSecondsToJudgeSend + (retime ? kSecondsToRetime : 0);
+  return each * static_cast<double>(sends) <= stop_.seconds_left() + kGraceSeconds;
+}
+
 /// Re-timed; or as planned: baselines, which send as soon as they can, what must not wait or stands
-/// for others, and what takes long to re-time and need not be (copies are planned with their final
-/// starts).
+/// for others, and what takes long to re-time, or longer than is left, and need not be (copies are
+/// planned with their final starts).
 AttemptRunner::Timed AttemptRunner::time(const Problem& posed, Schedule sends,
                                          bool baseline) const {
-  const bool fixed = baseline || !request_.options.store || !posed.symmetry.trivial();
+  const bool fixed = baseline || !request_.options.store || !posed.symmetry.trivial() ||
+                     (!has_reductions(posed) && !time_to_judge(sends.size(), true));
   if (fixed || (sends.size() > kManySends && !has_reductions(posed))) {
     std::vector<Time> finish = finish_times(posed, sends);
     const Time length = latest(finish);

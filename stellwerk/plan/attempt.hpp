@@ -95,6 +95,8 @@ class AttemptRunner {
   void remember_pace(const Attempt& attempt, double seconds);
   Candidate plan_with(const Attempt& attempt, const Problem& problem, const Bound& chunked,
                       const Incumbent& best, const StopCondition& stop);
+  /// Is there time to judge that many sends, and to re-time them?
+  bool time_to_judge(std::size_t sends, bool retime) const;
   Timed time(const Problem& posed, Schedule sends, bool baseline) const;
   Candidate offer(std::string_view planner, const Problem& problem, Timed timed,
                   const PlannerOutcome& outcome, const Bound& chunked) const;

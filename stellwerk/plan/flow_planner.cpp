@@ -20,7 +20,6 @@
 #include <string>
 #include <utility>
 
-#include "stellwerk/check/simulate.hpp"
 #include "stellwerk/plan/crossbar_order.hpp"
 #include "stellwerk/plan/move_schedule.hpp"
 #include "stellwerk/plan/polish.hpp"
@@ -190,8 +189,6 @@ PlannerOutcome plan_flow(const Problem& problem, const PlanOptions& options,
   if (!outcome.has_plan()) return outcome;
   if (outcome.sends.size() <= kFewMoves && !options.quick) {
     outcome.sends = polish(problem, outcome.sends, context.stop);
-  } else if (outcome.sends.size() <= kManyMoves && !context.stop.should_stop()) {
-    outcome.sends = simulate(problem, outcome.sends).sends;
   }
   return outcome;
 }

@@ -33,21 +33,9 @@
 #include <unordered_map>
 #include <utility>
 
+#include "stellwerk/core/links_hash.hpp"
+
 namespace stellwerk {
-namespace {
-
-struct PathHash {
-  std::size_t operator()(const std::vector<LinkId>& links) const {
-    std::uint64_t h = links.size();
-    for (const LinkId id : links) {
-      h = (h ^ static_cast<std::uint64_t>(id.value)) * 0x9e3779b97f4a7c15ULL;
-      h ^= h >> 29;
-    }
-    return static_cast<std::size_t>(h);
-  }
-};
-
-}  // namespace
 
 std::vector<Wait> find_waits(const Problem& problem, const Schedule& sends) {
   struct Bringer {
@@ -125,7 +113,7 @@ ListSchedule::ListSchedule(const Topology& topology, const Schedule& sends,
     capacity_.push_back(node.ejection ? node.ejection->bytes_per_second : kPlenty);
   for (const Node& node : topology.nodes()) capacity_.push_back(node.max_groups.value_or(-1));
 
-  std::unordered_map<std::vector<LinkId>, std::int32_t, PathHash> known;
+  std::unordered_map<std::vector<LinkId>, std::int32_t, LinksHash> known;
   path_of_.reserve(sends.size());
   bytes_.reserve(sends.size());
   full_.reserve(sends.size());

@@ -26,6 +26,8 @@
 namespace stellwerk {
 namespace {
 
+constexpr double kSecondsToRetime = 3e-6;  // a send
+
 /// AllReduce jobs only.
 class Exchanges {
  public:
@@ -48,7 +50,12 @@ class Exchanges {
       }
     }
     // Exchanges are taken step by step, so one may have been put behind another of a later step.
-    outcome.sends = simulate(problem_, builder_.take()).sends;
+    Schedule nominal = builder_.take();
+    if (kSecondsToRetime * static_cast<double>(nominal.size()) > context_.stop.seconds_left()) {
+      outcome.termination = {Termination::Reason::no_solution, Limit::time};
+      return outcome;
+    }
+    outcome.sends = simulate(problem_, nominal).sends;
     if (!keeps_buffers(problem_, outcome.sends)) {
       return unsupported("no plan for transit buffers, and they would overflow");
     }

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "stellwerk/core/links_hash.hpp"
 #include "stellwerk/core/problem.hpp"
 #include "stellwerk/plan/routes.hpp"
 
@@ -103,7 +104,7 @@ class Router {
   std::unordered_map<std::uint64_t, Way> ways_;
   std::vector<HopId> way_hops_;
   std::deque<Hop> hops_;
-  std::map<std::vector<LinkId>, HopId> known_hops_;
+  std::unordered_map<std::vector<LinkId>, HopId, LinksHash> known_hops_;
 };
 
 /// Routers of all jobs: chunks of nearly equal size share one.

@@ -60,12 +60,13 @@ class TreeScheduler {
     std::vector<std::size_t> seen(problem_.jobs.size(), 0);
     ChunkTrees trees;
     for (const ChunkId id : problem_.chunk_ids()) {
-      if (stopped(id.index(), outcome)) return outcome;
+      if (stopped(outcome)) return outcome;
       const Chunk& chunk = problem_.chunks[id];
       trees = {};
       trees.root = chunk.owner;
       const std::size_t k = seen[chunk.job.index()]++;
       make_trees(chunk, k, trees);
+      worked(trees.gather.size() + trees.spread.size());
       if (const auto unreachable = plant(id, trees, static_cast<std::uint32_t>(k))) {
         outcome.message = *unreachable;
         return outcome;
@@ -75,8 +76,12 @@ class TreeScheduler {
   }
 
  private:
-  bool stopped(std::size_t count, PlannerOutcome& outcome) const {
-    if (count % 1024 != 0) return false;
+  void worked(std::size_t sends) { since_look_ += sends; }
+
+  /// Looks at the clock after a thousand sends.
+  bool stopped(PlannerOutcome& outcome) {
+    if (since_look_ < 1024) return false;
+    since_look_ = 0;
     const Limit limit = context_.stop.reached();
     if (limit == Limit::none) return false;
     outcome.termination = {Termination::Reason::no_solution, limit};
@@ -156,9 +161,9 @@ class TreeScheduler {
     for (const ChunkId id : problem_.chunk_ids()) {
       if (trunks_[id].pending == 0) start_spreading(id, builder);
     }
-    std::size_t count = 0;
     while (!queue_.empty()) {
-      if (stopped(count++, outcome)) return outcome;
+      worked(1);
+      if (stopped(outcome)) return outcome;
       const auto [time, step, chunk, b] = queue_.top();
       queue_.pop();
       const Branch& branch = branches_[index(b)];
@@ -206,6 +211,7 @@ class TreeScheduler {
   IdVector<NodeId, std::int32_t> branch_into_;  // of the tree being planted
   IdVector<NodeId, std::uint32_t> stamp_;       // == round_: the node is in that tree
   std::uint32_t round_ = 0;
+  std::size_t since_look_ = 1024;  // sends since the clock was looked at
   IdVector<ChunkId, Trunk> trunks_;
   std::vector<Branch> branches_;
   using Entry = std::tuple<Time, std::int32_t, ChunkId, std::int32_t>;
