@@ -22,11 +22,12 @@
 #include "stellwerk/io/catalogue.hpp"
 #include "stellwerk/io/file.hpp"
 #include "stellwerk/plan/planner.hpp"
+#include "tests/support/sanitized.hpp"
 
 namespace stellwerk {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 Case small_case(const std::string& topology, const std::string& planner = "ring") {
   Case what;
@@ -290,7 +291,7 @@ TEST(RandomSuite, ThePortfolioIsNotAboveTheBestBaseline) {
   Case common;
   common.limit_s = 60;  // never met
   common.gap = 1;       // whatever comes first
-  for (RandomRow& row : random_rows(common, 6, 5)) {
+  for (RandomRow& row : random_rows(common, testing::rounds(6, 1), 5)) {
     ASSERT_TRUE(row.measured.what.rival);
     row.measured.result = measure(row.measured.what);
     const Measurement& m = row.measured.result;

@@ -5,6 +5,7 @@
 #include "stellwerk/check/certificate.hpp"
 #include "stellwerk/io/catalogue.hpp"
 #include "tests/support/brute_force.hpp"
+#include "tests/support/sanitized.hpp"
 
 namespace stellwerk {
 namespace {
@@ -103,7 +104,7 @@ void expect_sound(const Problem& problem, int optimum, const EpochInstance& inst
 TEST(LowerBound, NeverExceedsTheOptimumOfAnExhaustiveSearch) {
   Rng rng(11);
   Tally tally;
-  for (int round = 0; round < 3000; ++round) {
+  for (int round = 0; round < testing::rounds(3000, 600); ++round) {
     testing::RandomInstanceOptions options;
     options.parallel = round % 2 == 1;
     const EpochInstance instance = random_instance(rng, options);
@@ -112,7 +113,7 @@ TEST(LowerBound, NeverExceedsTheOptimumOfAnExhaustiveSearch) {
     expect_sound(to_problem(instance, kChunk, kEpoch), optimum->horizon, instance, tally);
     if (HasFatalFailure()) return;
   }
-  EXPECT_GT(tally.solved, 2000);
+  EXPECT_GT(tally.solved, testing::rounds(2000, 400));
   // Not only sound: on most of these the bound proves the optimum.
   EXPECT_GT(tally.met, tally.solved * 9 / 10) << tally.met << " of " << tally.solved;
 }
@@ -120,7 +121,7 @@ TEST(LowerBound, NeverExceedsTheOptimumOfAnExhaustiveSearch) {
 TEST(LowerBound, NeverExceedsTheOptimumOfSums) {
   Rng rng(12);
   Tally tally;
-  for (int round = 0; round < 2000; ++round) {
+  for (int round = 0; round < testing::rounds(2000, 400); ++round) {
     testing::RandomInstanceOptions options;
     options.ready = false;  // time reversal would make deadlines of them
     EpochInstance instance = random_instance(rng, options);
@@ -131,7 +132,7 @@ TEST(LowerBound, NeverExceedsTheOptimumOfSums) {
     expect_sound(reduction_problem(instance), optimum->horizon, instance, tally);
     if (HasFatalFailure()) return;
   }
-  EXPECT_GT(tally.solved, 1000);
+  EXPECT_GT(tally.solved, testing::rounds(1000, 200));
   EXPECT_GT(tally.met, tally.solved * 8 / 10) << tally.met << " of " << tally.solved;
 }
 
@@ -141,7 +142,7 @@ TEST(LowerBound, HoldsForFinerChunks) {
   // twice the latencies.
   Rng rng(13);
   int faster = 0;
-  for (int round = 0; round < 1000; ++round) {
+  for (int round = 0; round < testing::rounds(1000, 300); ++round) {
     testing::RandomInstanceOptions options;
     options.most_chunks = round % 2 + 1;
     options.most_nodes = round % 2 == 0 ? 4 : 3;
@@ -162,7 +163,7 @@ TEST(LowerBound, HoldsForFinerChunks) {
         << show(whole);
     faster += 2 * lower_bound_chunked(problem, any).value > optimum->horizon * kEpoch;
   }
-  EXPECT_GT(faster, 50);  // and whole chunks really are slower
+  EXPECT_GT(faster, testing::rounds(50, 15));  // and whole chunks really are slower
 }
 
 struct Known {

@@ -39,6 +39,7 @@ constexpr std::int64_t kMostColumns = 250000;
 constexpr double kColumnsPerSecond = 25'000;  ///< what is left of a limit must allow
 constexpr double kBytesPerColumn = 9'000;
 constexpr std::int64_t kMostPlaces = 40'000'000;  ///< chunks times links and nodes
+constexpr double kSecondsPerPlace = 1e-6;
 constexpr std::int64_t kMostEpochs = 20'000;
 
 EpochModelOptions model_options(const PlanOptions& options, Objective objective) {
@@ -47,6 +48,12 @@ EpochModelOptions model_options(const PlanOptions& options, Objective objective)
   result.objective = objective;
   result.names = !options.write_model.empty() || !options.read_solution.empty();
   return result;
+}
+
+/// Where a chunk can be.
+std::int64_t places(const Problem& problem) {
+  return static_cast<std::int64_t>(
+      problem.chunks.size() * (problem.topology.links().size() + problem.topology.nodes().size()));
 }
 
 /// One grid, one horizon at a time.
@@ -129,15 +136,13 @@ class HorizonSearch {
 
   bool too_large(int horizon) {
     if (!options_.write_model.empty()) return false;
-    const auto places =
-        static_cast<std::int64_t>(problem_.chunks.size() * (problem_.topology.links().size() +
-                                                            problem_.topology.nodes().size()));
     const auto affordable = [&](std::int64_t columns) {
       const auto count = static_cast<double>(columns);
       return columns <= kMostColumns && count <= kColumnsPerSecond * context_.stop.seconds_left() &&
              kBytesPerColumn * count <= context_.stop.bytes_left();
     };
-    if (places <= kMostPlaces && affordable(count_entries(problem_, grid_, state_, horizon))) {
+    if (places(problem_) <= kMostPlaces &&
+        affordable(count_entries(problem_, grid_, state_, horizon))) {
       return false;
     }
     result_.too_large = true;
@@ -285,6 +290,12 @@ Part solve_part(const Problem& problem, const PlanOptions& options, PlannerConte
   Part part;
   if (problem.chunks.empty()) {
     part.solved = true;
+    return part;
+  }
+  // Choosing a grid counts its columns several times, and does not look at the clock.
+  if (kSecondsPerPlace * static_cast<double>(places(problem)) > context.stop.seconds_left()) {
+    part.limit = Limit::time;
+    part.message = "the time that is left does not suffice to state the model";
     return part;
   }
   if (incumbent.empty()) {

@@ -13,6 +13,7 @@
 #include "stellwerk/plan/reachability.hpp"
 #include "stellwerk/plan/reversal.hpp"
 #include "tests/support/networks.hpp"
+#include "tests/support/sanitized.hpp"
 
 namespace stellwerk::testing {
 namespace {
@@ -226,14 +227,6 @@ class Generator {
   bool limited_ = false;
 };
 
-#if defined(__SANITIZE_ADDRESS__)
-constexpr bool kSanitized = true;
-#elif defined(__has_feature)
-constexpr bool kSanitized = __has_feature(address_sanitizer);
-#else
-constexpr bool kSanitized = false;
-#endif
-
 }  // namespace
 
 ConformanceInstance conformance_instance(int number) {
@@ -247,8 +240,7 @@ ConformanceInstance conformance_instance(int number) {
 }
 
 std::vector<int> conformance_numbers() {
-  const int first =
-      kSanitized ? 44 : 264;  // a sanitizer makes the models ten times slower to build
+  const int first = testing::rounds(264, 44);
   std::vector<int> numbers(static_cast<std::size_t>(first));
   std::iota(numbers.begin(), numbers.end(), 0);
   numbers.push_back(378);  // milp, sizes that differ: re-timing overfilled a transit buffer
