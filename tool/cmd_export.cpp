@@ -10,6 +10,7 @@
 #include "stellwerk/io/chakra_writer.hpp"
 #include "stellwerk/io/file.hpp"
 #include "stellwerk/io/msccl_writer.hpp"
+#include "stellwerk/io/mscclpp_writer.hpp"
 #include "stellwerk/io/plan_file.hpp"
 #include "stellwerk/io/text.hpp"
 #include "stellwerk/io/trace_writer.hpp"
@@ -27,6 +28,17 @@ struct ExportOptions {
 
 [[noreturn]] void refuse(const std::string& message) { throw Error(ErrorCode::usage, message); }
 
+/// --min-bytes and --max-bytes.
+template <class File>
+void read_sizes(const ExportOptions& options, File& file) {
+  if (options.min_bytes)
+    file.min_bytes = parse_size_option("--min-bytes", *options.min_bytes).value;
+  if (options.max_bytes)
+    file.max_bytes = parse_size_option("--max-bytes", *options.max_bytes).value;
+  if (file.max_bytes > 0 && file.max_bytes < file.min_bytes)
+    refuse("--max-bytes is less than --min-bytes");
+}
+
 std::string export_msccl(const Plan& plan, const ExportOptions& options) {
   const MscclDialect dialect = parse_msccl_dialect(options.target.value_or("rccl"));
   MscclFile file;
@@ -36,14 +48,19 @@ std::string export_msccl(const Plan& plan, const ExportOptions& options) {
   if (file.protocol != "Simple" && file.protocol != "LL" && file.protocol != "LL128") {
     refuse("--protocol " + in_quotes(file.protocol) + " is none of Simple, LL, LL128");
   }
-  if (options.min_bytes)
-    file.min_bytes = parse_size_option("--min-bytes", *options.min_bytes).value;
-  if (options.max_bytes)
-    file.max_bytes = parse_size_option("--max-bytes", *options.max_bytes).value;
-  if (file.max_bytes > 0 && file.max_bytes < file.min_bytes)
-    refuse("--max-bytes is less than --min-bytes");
+  read_sizes(options, file);
   return format_msccl_xml(lower::lower_plan(plan, options.in_place, msccl_limits(dialect)), dialect,
                           file);
+}
+
+std::string export_mscclpp(const Plan& plan, const ExportOptions& options) {
+  if (options.target) refuse("--target is for --to msccl-xml");
+  if (options.protocol && *options.protocol != "Simple")
+    refuse("--protocol " + in_quotes(*options.protocol) + ": only Simple is written for MSCCL++");
+  MscclppFile file;
+  file.name = std::filesystem::path(options.plan).stem().string();
+  read_sizes(options, file);
+  return format_mscclpp(lower::lower_to_puts(plan, options.in_place, mscclpp_limits()), file);
 }
 
 /// A file of an export: what follows the name that the user gave, and its contents.
@@ -71,6 +88,10 @@ constexpr std::array kExporters = {
     Exporter{"msccl-xml", "an MSCCL algorithm, for --target msccl, azure or rccl",
              [](const Plan& plan, const ExportOptions& options) -> Parts {
                return {{"", export_msccl(plan, options)}};
+             }},
+    Exporter{"mscclpp", "an execution plan of MSCCL++ (JSON)",
+             [](const Plan& plan, const ExportOptions& options) -> Parts {
+               return {{"", export_mscclpp(plan, options)}};
              }},
     Exporter{
         "trace", "trace events for Perfetto or chrome://tracing",
@@ -119,9 +140,10 @@ RunCommand declare_export(Arguments& arguments) {
     formats +=
         (formats.empty() ? "" : "; ") + std::string(row.name) + ": " + std::string(row.summary);
   arguments.value({"--to", "FORMAT", formats, "--to msccl-xml"}, options->to);
-  arguments.value({"--target", "RUNTIME", "whose dialect and limits: msccl, azure, rccl (default)",
-                   "--target azure"},
-                  options->target);
+  arguments.value(
+      {"--target", "RUNTIME",
+       "of msccl-xml: whose dialect and limits: msccl, azure, rccl (default)", "--target azure"},
+      options->target);
   arguments.flag(
       {"--in-place", "", "for calls whose input and output are one buffer", "--in-place"},
       options->in_place);

@@ -19,6 +19,7 @@ namespace {
 /// The exit status that one file asks for.
 int judge_file(const std::string& path, bool in_full) {
   if (path.ends_with(".xml")) return judge_msccl(read_file(path, kMaxForeignBytes), path);
+  if (holds_mscclpp(path)) return judge_mscclpp(read_file(path, kMaxForeignBytes), path);
   EventfulPlan plan = read_eventful_plan(path);
   if (in_full) expand(plan);
   const Verdict verdict = verify(plan);
@@ -53,9 +54,10 @@ int run(const std::vector<std::string>& paths, bool in_full) {
 
 RunCommand declare_verify(Arguments& arguments) {
   const auto paths = std::make_shared<std::vector<std::string>>();
-  arguments.operands({"PLAN", "", "plan files, and MSCCL algorithms (.xml)",
-                      "stellwerk verify plan.json other.json.zst"},
-                     *paths);
+  arguments.operands(
+      {"PLAN", "", "plan files, MSCCL algorithms (.xml) and execution plans of MSCCL++",
+       "stellwerk verify plan.json other.json.zst"},
+      *paths);
   const auto in_full = std::make_shared<bool>(false);
   arguments.flag({"--expand", "",
                   "judge every send of a compressed plan, not representatives through the group",

@@ -3,10 +3,13 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <fstream>
 
 #include "stellwerk/base/error.hpp"
 #include "stellwerk/check/msccl_run.hpp"
+#include "stellwerk/check/mscclpp_run.hpp"
 #include "stellwerk/io/msccl_xml.hpp"
+#include "stellwerk/io/mscclpp_json.hpp"
 
 namespace stellwerk::tool {
 namespace {
@@ -57,6 +60,54 @@ int judge_msccl(std::string_view text, const std::string& path) {
       fmt::print("{}: too much for {}: {}\n", path, target.name, excess);
   }
   return status;
+}
+
+int judge_mscclpp(std::string_view text, const std::string& path) {
+  const MscclppProgram program = read_mscclpp(text, path);
+  if (const auto faults = mscclpp_faults(program); !faults.empty()) {
+    for (const std::string& fault : faults) fmt::print("{}: not valid: {}\n", path, fault);
+    return kWrong;
+  }
+  if (const auto reason = mscclpp_unjudged(program)) {
+    throw Error(ErrorCode::unreadable_input,
+                path + ": an MSCCL++ plan that is not judged here: " + *reason);
+  }
+  const MscclppOutcome outcome = run_mscclpp(program, false);
+  const char* call = program.in_place ? "in place" : "out of place";
+  const auto wrong = [&](const std::string& what) {
+    fmt::print("{}: not valid {}: {}\n", path, call, what);
+    return kWrong;
+  };
+  if (!outcome.complete) return wrong("never completes: " + outcome.stuck);
+  if (outcome.wrong) return wrong(*outcome.wrong);
+  if (outcome.race) return wrong("race: " + *outcome.race);
+  if (outcome.left_over) return wrong(*outcome.left_over);
+  if (const auto excesses = mscclpp_excesses(program); !excesses.empty())
+    return wrong("too much for MSCCL++: " + excesses.front());
+  int scratch = 0;
+  std::size_t blocks = 0;
+  for (const MscclppGpu& gpu : program.gpus) {
+    scratch = std::max(scratch, gpu.scratch);
+    blocks = std::max(blocks, gpu.blocks.size());
+  }
+  fmt::print(
+      "{}: valid {}: {} of {} GPUs, {} operations; at most {} thread blocks and {} chunks of "
+      "scratch "
+      "on a GPU\n",
+      path, call, program.collective, program.gpus.size(), program.steps(), blocks, scratch);
+  if (const MscclppOutcome strict = run_mscclpp(program, true); strict.race)
+    fmt::print("{}: rests on relaxed signals: {}\n", path, *strict.race);
+  for (const std::string& trap : mscclpp_traps(program))
+    fmt::print("{}: trap of MSCCL++ 0.9.0: {}\n", path, trap);
+  return 0;
+}
+
+bool holds_mscclpp(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::string begin(4096, '\0');
+  file.read(begin.data(), static_cast<std::streamsize>(begin.size()));
+  begin.resize(static_cast<std::size_t>(file.gcount()));
+  return looks_like_mscclpp(begin);
 }
 
 }  // namespace stellwerk::tool

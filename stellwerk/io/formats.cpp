@@ -7,6 +7,7 @@
 #include "stellwerk/base/error.hpp"
 #include "stellwerk/io/astra_network.hpp"
 #include "stellwerk/io/msccl_xml.hpp"
+#include "stellwerk/io/mscclpp_json.hpp"
 #include "stellwerk/io/nccl_tests.hpp"
 #include "stellwerk/io/nccl_topology.hpp"
 #include "stellwerk/io/planner_topologies.hpp"
@@ -73,10 +74,8 @@ constexpr std::array kFormats = {
          [](std::string_view text) { return begins(text, "\"intranode_sketch\""); }),
     only("sccl", "an algorithm of SCCL, msccl-tools or TACCL (JSON)", looks_like_sccl_algorithm,
          "read it with stellwerk import"),
-    only("mscclpp", "an MSCCL++ execution plan",
-         [](std::string_view text) {
-           return has(text, "\"threadblocks\"") && has(text, "\"gpus\"");
-         }),
+    only("mscclpp", "an MSCCL++ execution plan", looks_like_mscclpp,
+         "judge it with stellwerk verify"),
     only("nccl-tests", "the output of nccl-tests", looks_like_nccl_tests,
          "fit links to it: stellwerk topo fit LOG --topology T"),
     only("astra-system", "a system or memory file of ASTRA-sim",

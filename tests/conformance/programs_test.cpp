@@ -1,5 +1,5 @@
-// Plans of every planner as programs: written as MSCCL XML, read back by code that shares nothing with the writer, run on
-// symbolic data with connections that hold one step, and looked through for races.
+// Plans of every planner as programs: written as MSCCL XML and as execution plans of MSCCL++, read back by code that shares nothing with
+// the writers, run on symbolic data (MSCCL: with connections that hold one step), and looked through for races.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -9,10 +9,13 @@
 #include "stellwerk/base/error.hpp"
 #include "stellwerk/bound/bound.hpp"
 #include "stellwerk/check/msccl_run.hpp"
+#include "stellwerk/check/mscclpp_run.hpp"
 #include "stellwerk/check/simulate.hpp"
 #include "stellwerk/io/catalogue.hpp"
 #include "stellwerk/io/msccl_writer.hpp"
 #include "stellwerk/io/msccl_xml.hpp"
+#include "stellwerk/io/mscclpp_json.hpp"
+#include "stellwerk/io/mscclpp_writer.hpp"
 #include "stellwerk/lower/program.hpp"
 #include "stellwerk/plan/planner.hpp"
 
@@ -54,6 +57,23 @@ std::string judged(const Plan& plan, MscclDialect dialect, bool in_place) {
   return outcome.stuck + outcome.wrong.value_or("") + outcome.race.value_or("");
 }
 
+check::MscclppProgram program_of_puts(const Plan& plan, bool in_place) {
+  const lower::PutProgram program = lower::lower_to_puts(plan, in_place, mscclpp_limits());
+  return read_mscclpp(format_mscclpp(program, {}), "program");
+}
+
+/// Empty if the execution plan of MSCCL++ is right, with relaxed signals trusted no more than they must be.
+std::string judged_puts(const Plan& plan, bool in_place) {
+  const check::MscclppProgram program = program_of_puts(plan, in_place);
+  for (const std::string& fault : check::mscclpp_faults(program)) return fault;
+  for (const std::string& excess : check::mscclpp_excesses(program)) return excess;
+  for (const std::string& trap : check::mscclpp_traps(program)) return trap;
+  if (const auto reason = check::mscclpp_unjudged(program)) return *reason;
+  const check::MscclppOutcome outcome = check::run_mscclpp(program, true);
+  return outcome.stuck + outcome.wrong.value_or("") + outcome.race.value_or("") +
+         outcome.left_over.value_or("");
+}
+
 TEST(Programs, OfEveryPlannerAreRight) {
   std::map<std::string_view, int> programs;
   for (const char* topology :
@@ -81,6 +101,7 @@ TEST(Programs, OfEveryPlannerAreRight) {
           for (const bool in_place : {false, true}) {
             EXPECT_EQ(
                 judged(plan, chunks == 1 ? MscclDialect::rccl : MscclDialect::msccl, in_place), "");
+            EXPECT_EQ(judged_puts(plan, in_place), "");
             ++programs[row.name];
           }
         }
@@ -90,6 +111,46 @@ TEST(Programs, OfEveryPlannerAreRight) {
   for (const auto& [name, count] : programs)
     std::printf("%-20.*s %3d programs right\n", static_cast<int>(name.size()), name.data(), count);
   EXPECT_GT(programs.size(), 8u);
+}
+
+/// The greedy plan of one collective on a topology of the catalogue.
+Plan greedy(const char* topology, Collective collective, int chunks) {
+  Topology network = catalogue_topology(topology);
+  Job job;
+  job.name = "job";
+  job.collective = collective;
+  job.ranks = network.gpus();
+  job.size = Bytes{1'000'000};
+  job.chunks = chunks;
+  const Problem problem = make_problem(std::move(network), {job});
+  for (const PlannerRow& row : planners()) {
+    if (row.name == "greedy") return planned(row, problem);
+  }
+  return {};
+}
+
+/// The interpreter sees whatever is missing: without any one of its operations, no program is right.
+TEST(Programs, OfPutsHoldNothingThatCouldBeLeftOut) {
+  const auto with_one_less = [](const char* topology, Collective collective, bool in_place) {
+    const check::MscclppProgram whole = program_of_puts(greedy(topology, collective, 1), in_place);
+    ASSERT_TRUE(check::run_mscclpp(whole, false).right());
+    for (std::size_t g = 0; g < whole.gpus.size(); ++g) {
+      for (std::size_t b = 0; b < whole.gpus[g].blocks.size(); ++b) {
+        for (std::size_t s = 0; s < whole.gpus[g].blocks[b].steps.size(); ++s) {
+          check::MscclppProgram less = whole;
+          auto& steps = less.gpus[g].blocks[b].steps;
+          const std::string op = check::to_string(steps[s].op);
+          steps.erase(steps.begin() + static_cast<std::ptrdiff_t>(s));
+          EXPECT_FALSE(check::run_mscclpp(less, false).right())
+              << op << ", op " << s << " of block " << b << " of GPU " << g << " on " << topology;
+        }
+      }
+    }
+  };
+  with_one_less("ring:4", Collective::allreduce, true);
+  with_one_less("ring:3", Collective::alltoall, true);
+  with_one_less("rail:2x2", Collective::allgather, false);  // boxes: ports
+  with_one_less("rail:2x2", Collective::reducescatter, true);
 }
 
 TEST(Programs, LimitsOfRuntimesAskForChannelsOrRefuse) {
@@ -118,6 +179,33 @@ TEST(Programs, LimitsOfRuntimesAskForChannelsOrRefuse) {
         << error.what();
     EXPECT_NE(std::string(error.what()).find("--chunks"), std::string::npos) << error.what();
   }
+}
+
+TEST(Programs, OfPutsSpreadOverBlocksOrAreRefused) {
+  // 64 chunks at each rank: more operations than a block holds.
+  const Plan plan = greedy("ring:8", Collective::allgather, 8);
+  const lower::PutProgram program = lower::lower_to_puts(plan, false, mscclpp_limits());
+  EXPECT_GT(program.ranks[0].blocks.size(), 8u);
+  EXPECT_EQ(judged_puts(plan, false), "");
+  lower::PutLimits tight = mscclpp_limits();
+  const auto refused = [&](const Plan& what) {
+    try {
+      lower::lower_to_puts(what, false, tight);
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::unsolved);
+      return std::string(error.what());
+    }
+    return std::string("accepted");
+  };
+  tight.blocks = 2;
+  EXPECT_NE(refused(plan).find("not expressible for mscclpp: operations of a thread block: "),
+            std::string::npos)
+      << refused(plan);
+  EXPECT_NE(refused(plan).find("--chunks"), std::string::npos);
+  tight = mscclpp_limits();
+  tight.channels = 1;
+  EXPECT_NE(refused(greedy("switch:4", Collective::allgather, 1)).find("peers of a thread block"),
+            std::string::npos);
 }
 
 TEST(Programs, WhatRuntimesCannotDoIsRefusedWithTheReason) {

@@ -1,0 +1,689 @@
+// Problem: thread blocks of many GPUs write into each other's memory; nothing but signals, barriers, semaphores and flags in packets tells
+// them when. Do they ever wait in a circle, does every output chunk end up as promised, and could two accesses to one place come in
+// another order? Idea: run them round-robin on lists of addends instead of numbers. Signals are counted and nobody waits
+// for room, so the run completes under every schedule or under none. Data are the same under every schedule only if all
+// accesses to one place, one of them writing, are ordered: every actor (a thread block, the proxy of a port, the caller before
+// and after the call) carries what it certainly knows to be done (vector clocks: Lamport, CACM 21(7), 1978; Mattern, 1989).
+//
+// Inside a thread block: its 1024 threads run ahead of each other until a `nop` or a barrier. What a wait learns is known to the
+// waiting thread, and to all after the next nop; a signal tells what was done before the last nop. Two operations with no nop between
+// them may touch one place only if the same thread does it: at the same distance from their beginnings, shared out the same way.
+// Packets order word by word, so they tell of single events, not of all that their sender has done before.
+// A proxy reads what a port puts some time later; signals through that port follow. Relaxed signals are taken to order
+// data unless `strict`; then they tell only what was done before the call.
+// The caller writes input and reads output before and after the call: whoever reaches memory of a GPU that may not have begun,
+// or may be done, is in a race with it. Where calls use two halves of scratch in turn, three calls are run.
+//
+// Operations are taken to be done as a whole and in order, which real threads may outrun: so a run that is stuck may be one that real threads
+// would get through by luck of which of them runs first.
+// Cost: operations * (chunks of an operation + peers). Held to its word by mscclpp_run_test.cpp, and on files of others by
+// mscclpp_json_test.cpp.
+#include "stellwerk/check/mscclpp_run.hpp"
+
+#include <algorithm>
+#include <deque>
+#include <map>
+#include <memory>
+#include <tuple>
+
+#include "stellwerk/check/mscclpp_memory.hpp"
+#include "stellwerk/check/mscclpp_motion.hpp"
+
+namespace stellwerk::check {
+namespace {
+
+using Value = std::vector<std::uint32_t>;
+using Shared = std::shared_ptr<const MscclppKnowledge>;
+
+/// How an operation is shared out among threads.
+enum Stride : std::uint8_t { kCopies, kSums, kPackets, kSwitch, kProxy };
+
+Stride stride_of(MscclppOp op) {
+  switch (op) {
+    case MscclppOp::put:
+    case MscclppOp::get:
+    case MscclppOp::copy:
+      return kCopies;
+    case MscclppOp::load_reduce_store:
+    case MscclppOp::multi_store:
+      return kSwitch;
+    default:
+      return moves_packets(op) ? kPackets : kSums;
+  }
+}
+
+/// A step of a block as it comes: those of pipelines once for every unit.
+struct Turn {
+  const MscclppStep* step = nullptr;
+  int number = 0;  ///< of the step in the file
+  int unit = -1;   ///< of a pipeline
+};
+
+struct Signal {
+  Shared knows, at_begin;
+  bool relaxed = false;
+};
+
+struct Proxy {
+  std::uint32_t actor = 0;
+  MscclppKnowledge knows;
+  std::vector<std::string> names;  ///< of its events
+};
+
+struct Worker {
+  std::uint32_t actor = 0;
+  std::vector<Turn> turns;
+  std::size_t at = 0;                  ///< next turn
+  std::uint32_t events = 0;            ///< turns done, in all calls
+  std::uint32_t synced = 0;            ///< events when all threads last met
+  MscclppKnowledge all;                ///< what all threads know
+  std::vector<MscclppKnowledge> some;  ///< what single ones have learnt from signals since
+  MscclppKnowledge others;             ///< what others have learnt from packets
+  Shared at_begin;
+  bool arrived = false;  ///< at a barrier
+  /// Which thread has used a channel since they last met: kind, channel, waits or not.
+  std::map<std::tuple<std::size_t, int, bool>, std::size_t> threads;
+};
+
+struct Barrier {
+  std::vector<Worker*> waiting;
+  MscclppKnowledge knows;
+};
+
+class MscclppRun {
+ public:
+  MscclppRun(const MscclppProgram& program, bool strict)
+      : program_(program),
+        strict_(strict),
+        memory_(program),
+        n_(static_cast<int>(program.gpus.size())) {
+    std::uint32_t actor = static_cast<std::uint32_t>(n_);  // the callers come first
+    workers_.resize(program.gpus.size());
+    proxies_.resize(program.gpus.size());
+    for (std::size_t g = 0; g < program.gpus.size(); ++g) {
+      const MscclppGpu& gpu = program.gpus[g];
+      for (const MscclppBlock& block : gpu.blocks) {
+        Worker worker;
+        worker.actor = actor++;
+        owner_.emplace_back(static_cast<int>(g), block.id);
+        worker.turns = turns(block);
+        workers_[g].push_back(std::move(worker));
+      }
+      proxies_[g].resize(gpu.channels[1].size());
+      for (std::size_t kind = 0; kind < 2; ++kind)
+        signals_[kind].emplace_back(gpu.channels[kind].size());
+      semaphores_.emplace_back();
+      for (const int value : gpu.semaphores)
+        semaphores_.back().emplace_back(static_cast<std::size_t>(value));
+    }
+    for (auto& list : proxies_) {
+      for (Proxy& proxy : list) proxy.actor = actor++;
+    }
+    connect();
+    call_.assign(program.gpus.size(), 0);
+    barriers_.resize(program.gpus.size());
+    for (int g = 0; g < n_; ++g) begin_call(g, {});
+  }
+
+  MscclppOutcome run() {
+    outcome_.calls = memory_.calls();
+    for (bool moved = true; moved;) {
+      moved = false;
+      for (int g = 0; g < n_; ++g) {
+        for (Worker& worker : workers_[static_cast<std::size_t>(g)]) {
+          while (call_[static_cast<std::size_t>(g)] <= memory_.calls() && advance(g, worker))
+            moved = true;
+        }
+        if (end_call(g)) moved = true;
+      }
+    }
+    outcome_.complete = true;
+    for (int g = 0; g < n_ && outcome_.complete; ++g) {
+      if (call_[static_cast<std::size_t>(g)] > memory_.calls()) continue;
+      for (Worker& worker : workers_[static_cast<std::size_t>(g)]) {
+        if (worker.at == worker.turns.size()) continue;
+        outcome_.complete = false;
+        blocked(g, worker);
+        outcome_.stuck = name(g, worker) + " waits " + reason_;
+        break;
+      }
+    }
+    if (outcome_.complete) look_for_left_overs();
+    return std::move(outcome_);
+  }
+
+ private:
+  std::vector<Turn> turns(const MscclppBlock& block) const {
+    std::vector<Turn> result;
+    for (std::size_t s = 0; s < block.steps.size(); ++s) {
+      const MscclppStep& step = block.steps[s];
+      if (step.op != MscclppOp::pipeline) {
+        result.push_back({&step, static_cast<int>(s), -1});
+        continue;
+      }
+      for (int unit = 0; unit < step.chunks * memory_.units(); ++unit) {
+        for (const MscclppStep& inner : step.inner)
+          result.push_back({&inner, static_cast<int>(s), unit});
+      }
+    }
+    return result;
+  }
+
+  void connect() {
+    for (std::size_t kind = 0; kind < 2; ++kind) {
+      for (int g = 0; g < n_; ++g) {
+        // The k-th channel from A to B leads to the k-th from B to A.
+        std::map<int, std::vector<int>> mine;
+        const auto& list = program_.gpus[static_cast<std::size_t>(g)].channels[kind];
+        for (std::size_t c = 0; c < list.size(); ++c) mine[list[c]].push_back(static_cast<int>(c));
+        for (const auto& [peer, numbers] : mine) ends_[kind][{g, peer}] = numbers;
+      }
+    }
+  }
+  /// The queue that a signal on a channel goes to; null if there is no other end.
+  std::deque<Signal>* other_end(int g, std::size_t kind, int channel) {
+    const int peer = program_.gpus[static_cast<std::size_t>(g)]
+                         .channels[kind][static_cast<std::size_t>(channel)];
+    const auto& mine = ends_[kind][{g, peer}];
+    const auto place =
+        static_cast<std::size_t>(std::find(mine.begin(), mine.end(), channel) - mine.begin());
+    const auto& theirs = ends_[kind][{peer, g}];
+    if (place >= theirs.size()) return nullptr;
+    return &signals_[kind][static_cast<std::size_t>(peer)][static_cast<std::size_t>(theirs[place])];
+  }
+
+  const MscclppBlock& block(int g, const Worker& worker) const {
+    const int id = owner_[worker.actor - static_cast<std::uint32_t>(n_)].second;
+    return program_.gpus[static_cast<std::size_t>(g)].blocks[static_cast<std::size_t>(id)];
+  }
+  /// Numbers of the GPU's channels that the step names.
+  std::vector<int> channels(int g, const Worker& worker, const MscclppStep& step) const {
+    std::vector<int> result;
+    const auto& list = block(g, worker).channels[static_cast<std::size_t>(step.channel)];
+    for (const int place : step.channels) result.push_back(list[static_cast<std::size_t>(place)]);
+    return result;
+  }
+
+  // --- Names -------------------------------------------------------------------------------------
+
+  static std::string name_of_turn(int g, int id, const Turn& turn) {
+    return "GPU " + std::to_string(g) + ", block " + std::to_string(id) + ", op " +
+           std::to_string(turn.number) + " (" + to_string(turn.step->op) + ")" +
+           (turn.unit >= 0 ? " for unit " + std::to_string(turn.unit) : "");
+  }
+  std::string name(int g, const Worker& worker) const {
+    return name_of_turn(g, block(g, worker).id, worker.turns[worker.at]);
+  }
+  std::string name(const MscclppEvent& event) const {
+    if (event.actor < static_cast<std::uint32_t>(n_))
+      return "the caller of GPU " + std::to_string(event.actor) +
+             (event.index == 0 ? " before the call" : " after call " + std::to_string(event.index));
+    const std::size_t number = event.actor - static_cast<std::uint32_t>(n_);
+    if (number < owner_.size()) {
+      const auto& [g, id] = owner_[number];
+      const Worker& worker = workers_[static_cast<std::size_t>(g)][static_cast<std::size_t>(id)];
+      return name_of_turn(g, id, worker.turns[event.index % worker.turns.size()]);
+    }
+    for (const auto& list : proxies_) {
+      for (const Proxy& proxy : list) {
+        if (proxy.actor == event.actor) return proxy.names[event.index];
+      }
+    }
+    return "";
+  }
+  void race(int g, const MscclppCell& cell, const MscclppEvent& a, const MscclppEvent& b) {
+    if (outcome_.race) return;
+    outcome_.race = memory_.place(g, cell) + " of GPU " + std::to_string(g) + ": " + name(a) +
+                    " and " + name(b) + " may come in either order";
+  }
+
+  // --- Calls -------------------------------------------------------------------------------------
+
+  void begin_call(int g, MscclppKnowledge knows) {
+    int& call = call_[static_cast<std::size_t>(g)];
+    const MscclppEvent caller{static_cast<std::uint32_t>(g), static_cast<std::uint32_t>(call)};
+    knows.learn(caller.actor, caller.index + 1);
+    memory_.prepare(g, caller);
+    ++call;
+    const auto shared = std::make_shared<const MscclppKnowledge>(knows);
+    for (Worker& worker : workers_[static_cast<std::size_t>(g)]) {
+      worker.at = 0;
+      worker.synced = worker.events;
+      worker.all = knows;
+      worker.some.clear();
+      worker.others = {};
+      worker.threads.clear();
+      worker.at_begin = shared;
+    }
+  }
+
+  /// Once all blocks of the GPU are done.
+  bool end_call(int g) {
+    int& call = call_[static_cast<std::size_t>(g)];
+    auto& workers = workers_[static_cast<std::size_t>(g)];
+    const bool done = std::all_of(workers.begin(), workers.end(),
+                                  [](const Worker& w) { return w.at == w.turns.size(); });
+    if (!done || call > memory_.calls()) return false;
+    MscclppKnowledge knows;
+    for (Worker& worker : workers) {
+      knows.join(worker.all);
+      for (const MscclppKnowledge& some : worker.some) knows.join(some);
+      knows.join(worker.others);
+      knows.learn(worker.actor, worker.events);
+    }
+    const MscclppEvent caller{static_cast<std::uint32_t>(g), static_cast<std::uint32_t>(call)};
+    const auto [begin, end] = memory_.caller_cells(g);
+    for (MscclppCell* cell = begin; cell != end; ++cell) {
+      if (!knows.covers(cell->writer.event) && cell->writer.event != caller)
+        race(g, *cell, cell->writer.event, caller);
+      for (const MscclppTouch& reader : cell->readers) {
+        if (!knows.covers(reader.event)) race(g, *cell, reader.event, caller);
+      }
+    }
+    judge(g);
+    begin_call(g, std::move(knows));
+    return true;
+  }
+
+  void judge(int g) {
+    const MscclppSizes sizes = mscclpp_sizes(program_);
+    for (int k = 0; k < sizes.output && !outcome_.wrong; ++k) {
+      for (int unit = 0; unit < memory_.units() && !outcome_.wrong; ++unit) {
+        const auto wanted = memory_.promised(g, k, unit);
+        const auto& held = memory_.at(g, 'o', k, unit, 1).value;
+        if (!wanted || (held && *held == *wanted)) continue;
+        outcome_.wrong = "GPU " + std::to_string(g) + ", output chunk " + std::to_string(k) +
+                         " holds " + memory_.text(held.get()) + " instead of " +
+                         memory_.text(wanted.get());
+      }
+    }
+  }
+
+  void look_for_left_overs() {
+    for (std::size_t kind = 0; kind < 2; ++kind) {
+      for (int g = 0; g < n_; ++g) {
+        for (std::size_t c = 0; c < signals_[kind][static_cast<std::size_t>(g)].size(); ++c) {
+          const std::size_t count = signals_[kind][static_cast<std::size_t>(g)][c].size();
+          if (count == 0 || outcome_.left_over) continue;
+          outcome_.left_over = std::to_string(count) + " signal" + (count == 1 ? "" : "s") +
+                               " on " + (kind == 0 ? "memory" : "port") + " channel " +
+                               std::to_string(c) + " of GPU " + std::to_string(g) +
+                               " that nobody waits for";
+        }
+      }
+    }
+    for (int g = 0; g < n_ && !outcome_.left_over; ++g) {
+      const MscclppGpu& gpu = program_.gpus[static_cast<std::size_t>(g)];
+      for (std::size_t s = 0; s < gpu.semaphores.size(); ++s) {
+        const std::size_t value = semaphores_[static_cast<std::size_t>(g)][s].size();
+        if (value == static_cast<std::size_t>(gpu.semaphores[s])) continue;
+        outcome_.left_over = "semaphore " + std::to_string(s) + " of GPU " + std::to_string(g) +
+                             " ends at " + std::to_string(value) + " and began at " +
+                             std::to_string(gpu.semaphores[s]);
+      }
+    }
+    if (lost_ && !outcome_.left_over) outcome_.left_over = lost_;
+  }
+
+  // --- Data --------------------------------------------------------------------------------------
+
+  struct Where {
+    int gpu;
+    MscclppCell* cell;
+  };
+
+  /// All places of one unit of a side: several for a switch.
+  std::vector<Where> places(int g, const Worker& worker, const MscclppStep& step,
+                            const MscclppRange& range, int unit) {
+    const MscclppGpu& gpu = program_.gpus[static_cast<std::size_t>(g)];
+    const MscclppBlock& here = block(g, worker);
+    const int call = call_[static_cast<std::size_t>(g)];
+    const auto at = [&](int rank, char buffer) {
+      return Where{rank, &memory_.at(rank, buffer, range.offset, unit, call)};
+    };
+    switch (range.where) {
+      case MscclppRange::Where::remote: {
+        const int id = here.buffers[static_cast<std::size_t>(step.channel)]
+                                   [static_cast<std::size_t>(range.id)];
+        const MscclppRemote& remote = gpu.remote[static_cast<std::size_t>(id)];
+        return {at(remote.rank, remote.buffer)};
+      }
+      case MscclppRange::Where::switch_: {
+        const int id = here.channels[2][static_cast<std::size_t>(range.id)];
+        std::vector<Where> result;
+        for (const int rank : gpu.switches[static_cast<std::size_t>(id)].ranks)
+          result.push_back(at(rank, gpu.switches[static_cast<std::size_t>(id)].buffer));
+        return result;
+      }
+      default:
+        return {at(g, range.buffer)};
+    }
+  }
+
+  /// First and last unit (exclusive) that the turn moves, counted through the chunks of its ranges.
+  std::pair<int, int> units(const Turn& turn, int count) const {
+    if (turn.unit >= 0) return {turn.unit, turn.unit + 1};
+    const int all = count * memory_.units();
+    const MscclppStep& step = *turn.step;
+    return {all / step.slices * step.slice, all / step.slices * (step.slice + 1)};
+  }
+
+  /// Is everything here that the packets of the turn bring?
+  bool packets_missing(int g, const Worker& worker, const Turn& turn) {
+    if (!moves_packets(turn.step->op)) return false;
+    for (const MscclppMotion& motion : mscclpp_motions(*turn.step)) {
+      for (const MscclppSide& side : motion.from) {
+        if (!side.packets) continue;
+        const auto [begin, end] = units(turn, side.range.count);
+        for (int unit = begin; unit < end; ++unit) {
+          const Where where = places(g, worker, *turn.step, side.range, unit)[0];
+          if (where.cell->packet_of !=
+              static_cast<std::uint32_t>(call_[static_cast<std::size_t>(g)]))
+            return true;
+        }
+      }
+    }
+    return false;
+  }
+
+  /// Is what `touch` says ordered before `now`?
+  bool ordered(const MscclppKnowledge& knows, const MscclppTouch& touch,
+               const MscclppTouch& now) const {
+    if (knows.covers(touch.event)) return true;
+    // The same thread.
+    return touch.event.actor == now.event.actor && touch.distance == now.distance &&
+           touch.stride == now.stride;
+  }
+  void read(const MscclppKnowledge& knows, const Where& where, const MscclppTouch& now) {
+    MscclppCell& cell = *where.cell;
+    if (!ordered(knows, cell.writer, now)) race(where.gpu, cell, cell.writer.event, now.event);
+    cell.readers.push_back(now);
+  }
+  void write(const MscclppKnowledge& knows, const Where& where, const MscclppTouch& now) {
+    MscclppCell& cell = *where.cell;
+    if (!ordered(knows, cell.writer, now)) race(where.gpu, cell, cell.writer.event, now.event);
+    for (const MscclppTouch& reader : cell.readers) {
+      if (!ordered(knows, reader, now)) race(where.gpu, cell, reader.event, now.event);
+    }
+    cell.readers.clear();
+    cell.writer = now;
+    cell.packet_of = 0;
+    cell.packet = nullptr;
+  }
+
+  void move(int g, Worker& worker, const Turn& turn) {
+    const MscclppStep& step = *turn.step;
+    const auto motions = mscclpp_motions(step);
+    const bool port = step.channel == MscclppChannel::port &&
+                      (step.op == MscclppOp::put || step.op == MscclppOp::put_signal ||
+                       step.op == MscclppOp::put_flush);
+    for (std::size_t m = 0; m < motions.size(); ++m) {
+      MscclppEvent event{worker.actor, worker.events};
+      const MscclppKnowledge* knows = &worker.all;
+      if (port) {
+        Proxy& proxy = proxies_[static_cast<std::size_t>(g)]
+                               [static_cast<std::size_t>(channels(g, worker, step)[m])];
+        proxy.knows.join(worker.all);
+        event = {proxy.actor, static_cast<std::uint32_t>(proxy.names.size())};
+        proxy.names.push_back(name(g, worker));
+        proxy.knows.learn(event.actor, event.index + 1);
+        knows = &proxy.knows;
+      }
+      const auto [begin, end] = units(turn, motions[m].from[0].range.count);
+      for (int unit = begin; unit < end; ++unit) {
+        const MscclppTouch now{event, static_cast<std::uint32_t>(unit - begin),
+                               port ? kProxy : stride_of(step.op)};
+        move_unit(g, worker, step, motions[m], unit, now, *knows);
+      }
+    }
+  }
+
+  void move_unit(int g, Worker& worker, const MscclppStep& step, const MscclppMotion& motion,
+                 int unit, const MscclppTouch& now, const MscclppKnowledge& known) {
+    const MscclppKnowledge* knows = &known;
+    MscclppKnowledge more;  // from packets
+    if (moves_packets(step.op)) {
+      more = known;
+      for (const MscclppSide& side : motion.from) {
+        if (!side.packets) continue;
+        const Where where = places(g, worker, step, side.range, unit)[0];
+        more.join(*where.cell->packet);
+        more.learn(where.cell->writer.event);
+      }
+      worker.others.join(more);
+      knows = &more;
+    }
+    std::shared_ptr<const Value> sum;
+    for (const MscclppSide& side : motion.from) {
+      for (const Where& where : places(g, worker, step, side.range, unit)) {
+        read(*knows, where, now);
+        const auto& value = where.cell->value;
+        if (!value) continue;
+        if (!sum) {
+          sum = value;
+          continue;
+        }
+        Value both(sum->size() + value->size());
+        std::merge(sum->begin(), sum->end(), value->begin(), value->end(), both.begin());
+        sum = std::make_shared<const Value>(std::move(both));
+      }
+    }
+    Shared packet;
+    for (const MscclppSide& side : motion.to) {
+      for (const Where& where : places(g, worker, step, side.range, unit)) {
+        write(*knows, where, now);
+        where.cell->value = sum;
+        if (!side.packets) continue;
+        if (!packet) packet = std::make_shared<const MscclppKnowledge>(*knows);
+        where.cell->packet = packet;
+        where.cell->packet_of = static_cast<std::uint32_t>(call_[static_cast<std::size_t>(g)]);
+      }
+    }
+  }
+
+  // --- Turns -------------------------------------------------------------------------------------
+
+  std::deque<Signal>& inbox(int g, std::size_t kind, int channel) {
+    return signals_[kind][static_cast<std::size_t>(g)][static_cast<std::size_t>(channel)];
+  }
+
+  /// Must the next turn wait? Then `reason_` says for what.
+  bool blocked(int g, Worker& worker) {
+    const Turn& turn = worker.turns[worker.at];
+    const MscclppStep& step = *turn.step;
+    const auto kind = static_cast<std::size_t>(step.channel);
+    switch (step.op) {
+      case MscclppOp::wait:
+      case MscclppOp::relaxed_wait:
+        for (const int channel : channels(g, worker, step)) {
+          if (!inbox(g, kind, channel).empty()) continue;
+          reason_ = "for a signal of GPU " +
+                    std::to_string(program_.gpus[static_cast<std::size_t>(g)]
+                                       .channels[kind][static_cast<std::size_t>(channel)]) +
+                    " on " + (kind == 0 ? "memory" : "port") + " channel " +
+                    std::to_string(channel);
+          return true;
+        }
+        return false;
+      case MscclppOp::acquire:
+        for (const int id : step.semaphores) {
+          if (!semaphores_[static_cast<std::size_t>(g)][static_cast<std::size_t>(id)].empty())
+            continue;
+          reason_ = "for semaphore " + std::to_string(id);
+          return true;
+        }
+        return false;
+      case MscclppOp::barrier:
+        reason_ = "for other blocks at barrier " + std::to_string(step.barrier);
+        return worker.arrived;
+      default:
+        reason_ = "for packets";
+        return packets_missing(g, worker, turn);
+    }
+  }
+
+  /// What thread k learns.
+  static MscclppKnowledge& thread(Worker& worker, std::size_t k) {
+    if (worker.some.size() <= k) worker.some.resize(k + 1);
+    return worker.some[k];
+  }
+  /// What a signal of thread k tells: all that was done before the threads last met, and what it has learnt itself.
+  static Shared told(const Worker& worker, std::size_t k) {
+    auto knows = std::make_shared<MscclppKnowledge>(worker.all);
+    if (k < worker.some.size()) knows->join(worker.some[k]);
+    return knows;
+  }
+
+  void meet(Worker& worker) {
+    worker.synced = worker.events;
+    for (const MscclppKnowledge& some : worker.some) worker.all.join(some);
+    worker.some.clear();
+    worker.all.join(worker.others);
+    worker.others = {};
+    worker.all.learn(worker.actor, worker.synced);
+    worker.threads.clear();
+  }
+
+  /// The k-th channel of an operation is the k-th thread's, which counts on it alone.
+  void take_threads(int g, Worker& worker, const MscclppStep& step, bool waits) {
+    const std::vector<int> numbers = channels(g, worker, step);
+    for (std::size_t k = 0; k < numbers.size(); ++k) {
+      const auto kind = static_cast<std::size_t>(step.channel);
+      const auto [user, added] = worker.threads.emplace(std::tuple(kind, numbers[k], waits), k);
+      if (added || user->second == k || outcome_.race) continue;
+      outcome_.race = name(g, worker) + ": another thread of the block uses " +
+                      (kind == 0 ? "memory" : "port") + " channel " + std::to_string(numbers[k]) +
+                      " and there is no nop in between";
+    }
+  }
+
+  void send(int g, Worker& worker, const MscclppStep& step, bool relaxed) {
+    take_threads(g, worker, step, false);
+    const std::vector<int> numbers = channels(g, worker, step);
+    for (std::size_t k = 0; k < numbers.size(); ++k) {
+      const int channel = numbers[k];
+      const Shared knows = told(worker, k);
+      Signal signal{knows, worker.at_begin, relaxed};
+      const auto kind = static_cast<std::size_t>(step.channel);
+      if (step.channel == MscclppChannel::port) {
+        // It follows what the proxy was given before.
+        Proxy& proxy = proxies_[static_cast<std::size_t>(g)][static_cast<std::size_t>(channel)];
+        proxy.knows.join(*knows);
+        signal.knows = std::make_shared<const MscclppKnowledge>(proxy.knows);
+        signal.relaxed = false;
+      }
+      if (std::deque<Signal>* queue = other_end(g, kind, channel)) {
+        queue->push_back(std::move(signal));
+      } else if (!lost_) {
+        lost_ = name(g, worker) + " signals on a channel that has no other end";
+      }
+    }
+  }
+
+  bool advance(int g, Worker& worker) {
+    if (worker.at == worker.turns.size() || blocked(g, worker)) return false;
+    const Turn& turn = worker.turns[worker.at];
+    const MscclppStep& step = *turn.step;
+    switch (step.op) {
+      case MscclppOp::nop:
+        break;
+      case MscclppOp::barrier:
+        return arrive(g, worker, step);
+      case MscclppOp::signal:
+      case MscclppOp::relaxed_signal:
+        send(g, worker, step, step.op == MscclppOp::relaxed_signal);
+        break;
+      case MscclppOp::wait:
+      case MscclppOp::relaxed_wait:
+        take_threads(g, worker, step, true);
+        for (std::size_t k = 0; k < step.channels.size(); ++k) {
+          auto& queue =
+              inbox(g, static_cast<std::size_t>(step.channel), channels(g, worker, step)[k]);
+          const bool relaxed = queue.front().relaxed || step.op == MscclppOp::relaxed_wait;
+          thread(worker, k).join(relaxed && strict_ ? *queue.front().at_begin
+                                                    : *queue.front().knows);
+          queue.pop_front();
+        }
+        break;
+      case MscclppOp::flush:
+      case MscclppOp::put_flush:
+        if (step.op == MscclppOp::put_flush) {
+          move(g, worker, turn);
+          send(g, worker, step, false);
+        }
+        for (std::size_t k = 0; k < step.channels.size(); ++k) {
+          const int channel = channels(g, worker, step)[k];
+          thread(worker, k).join(
+              proxies_[static_cast<std::size_t>(g)][static_cast<std::size_t>(channel)].knows);
+        }
+        break;
+      case MscclppOp::put_signal:
+        move(g, worker, turn);
+        send(g, worker, step, false);
+        break;
+      case MscclppOp::acquire:
+        for (std::size_t k = 0; k < step.semaphores.size(); ++k) {
+          const int id = step.semaphores[k];
+          auto& queue = semaphores_[static_cast<std::size_t>(g)][static_cast<std::size_t>(id)];
+          if (queue.front()) thread(worker, k).join(*queue.front());
+          queue.pop_front();
+        }
+        break;
+      case MscclppOp::release:
+        for (std::size_t k = 0; k < step.semaphores.size(); ++k) {
+          const int id = step.semaphores[k];
+          semaphores_[static_cast<std::size_t>(g)][static_cast<std::size_t>(id)].push_back(
+              told(worker, k));
+        }
+        break;
+      default:
+        move(g, worker, turn);
+        break;
+    }
+    ++worker.events;
+    ++worker.at;
+    if (step.op == MscclppOp::nop) meet(worker);
+    return true;
+  }
+
+  bool arrive(int g, Worker& worker, const MscclppStep& step) {
+    Barrier& barrier = barriers_[static_cast<std::size_t>(g)][step.barrier];
+    worker.arrived = true;
+    ++worker.events;
+    meet(worker);
+    barrier.knows.join(worker.all);
+    barrier.waiting.push_back(&worker);
+    if (static_cast<int>(barrier.waiting.size()) < step.blocks) return true;
+    for (Worker* other : barrier.waiting) {
+      other->all.join(barrier.knows);
+      other->arrived = false;
+      ++other->at;
+    }
+    barrier = Barrier{};
+    return true;
+  }
+
+  const MscclppProgram& program_;
+  bool strict_;
+  MscclppMemory memory_;
+  int n_;
+  std::vector<std::pair<int, int>> owner_;  ///< GPU and block, of workers by actor
+  std::vector<std::vector<Worker>> workers_;
+  std::vector<std::vector<Proxy>> proxies_;                              ///< of port channels
+  std::array<std::map<std::pair<int, int>, std::vector<int>>, 2> ends_;  ///< channels of a pair
+  std::array<std::vector<std::vector<std::deque<Signal>>>, 2> signals_;  ///< by kind, GPU, channel
+  std::vector<std::vector<std::deque<Shared>>> semaphores_;
+  std::vector<std::map<int, Barrier>> barriers_;
+  std::vector<int> call_;  ///< that the GPU is in, from 1
+  std::optional<std::string> lost_;
+  std::string reason_;
+  MscclppOutcome outcome_;
+};
+
+}  // namespace
+
+MscclppOutcome run_mscclpp(const MscclppProgram& program, bool strict) {
+  return MscclppRun(program, strict).run();
+}
+
+}  // namespace stellwerk::check
