@@ -5,9 +5,11 @@
 
 #include "stellwerk/base/error.hpp"
 #include "stellwerk/check/msccl_run.hpp"
+#include "stellwerk/check/mscclpp_run.hpp"
 #include "stellwerk/io/fabric.hpp"
 #include "stellwerk/io/machine_topology.hpp"
 #include "stellwerk/io/msccl_xml.hpp"
+#include "stellwerk/io/mscclpp_json.hpp"
 #include "stellwerk/io/nccl_topology.hpp"
 #include "stellwerk/io/plan_file.hpp"
 #include "stellwerk/io/rocm_topology.hpp"
@@ -48,6 +50,20 @@ void read(std::string_view text) {
   }
   if (!check::msccl_faults(program).empty()) return;
   check::run_msccl(program, program.in_place, 1);
+#elif defined(FUZZ_MSCCLPP)
+  const check::MscclppProgram program = read_mscclpp(text, "f");
+  // As above.
+  for (const check::MscclppGpu& gpu : program.gpus) {
+    if (gpu.input > 1000 || gpu.output > 1000 || gpu.scratch > 1000) return;
+    for (const int value : gpu.semaphores) {
+      if (value > 1000) return;
+    }
+  }
+  if (!check::mscclpp_faults(program).empty() || check::mscclpp_unjudged(program)) return;
+  check::mscclpp_excesses(program);
+  check::mscclpp_traps(program);
+  check::run_mscclpp(program, false);
+  check::run_mscclpp(program, true);
 #elif defined(FUZZ_TECCL)
   const TecclSchedule schedule = parse_teccl_schedule(text, "f");
   for (const TecclSchedule::Flow& flow : schedule.flows) {

@@ -242,9 +242,29 @@ TEST_F(Cli, PlansBecomeProgramsThatVerify) {
   const Outcome bad = box.run("verify bad.xml");
   EXPECT_EQ(bad.status, 1);
   EXPECT_THAT(bad.out, HasSubstr("not valid in place: GPU "));
+  for (const std::string place : {"", " --in-place"}) {
+    ASSERT_EQ(box.run("export plan.json --to mscclpp" + place + " -o puts.json").status, 0);
+    const Outcome judged = box.run("verify puts.json");
+    EXPECT_EQ(judged.status, 0) << judged.out;
+    EXPECT_THAT(judged.out,
+                HasSubstr("valid " + std::string(place.empty() ? "out of place" : "in place") +
+                          ": allreduce of 8 GPUs"));
+  }
+  // A wait less: data are used that may not be there, and a signal is left for the next call.
+  std::string puts = box.read("puts.json");
+  const std::size_t wait = puts.rfind("{\"name\": \"wait\"");
+  puts.replace(wait, puts.find('}', wait) + 1 - wait, "{\"name\": \"nop\"}");
+  box.write("bad.json", puts);
+  const Outcome early = box.run("verify bad.json");
+  EXPECT_EQ(early.status, 1);
+  EXPECT_THAT(early.out, HasSubstr("not valid in place: "));
+  box.write("unknown.json", std::string(puts).replace(puts.find("allreduce"), 9, "scatterall"));
+  const Outcome unknown = box.run("verify unknown.json");
+  EXPECT_EQ(unknown.status, 3);
+  EXPECT_THAT(unknown.err, HasSubstr("not judged here: what 'scatterall' promises is not known"));
   const Outcome refused = box.run("export plan.json --to msccl");
   EXPECT_EQ(refused.status, 2);
-  EXPECT_THAT(refused.err, HasSubstr("is none of msccl-xml, trace, csv, chakra"));
+  EXPECT_THAT(refused.err, HasSubstr("is none of msccl-xml, mscclpp, trace, csv, chakra"));
   EXPECT_THAT(box.run("export plan.json --to trace").out, StartsWith("{\"displayTimeUnit\""));
   EXPECT_EQ(box.run("export plan.json --to chakra -o trace").status, 0);
   EXPECT_GT(box.read("trace.7.et").size(), 1000u);
