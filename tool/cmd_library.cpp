@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <functional>
 #include <memory>
 
 #include "stellwerk/base/error.hpp"
@@ -11,6 +12,8 @@
 #include "stellwerk/core/expansion.hpp"
 #include "stellwerk/io/file.hpp"
 #include "stellwerk/io/msccl_writer.hpp"
+#include "stellwerk/io/mscclpp_writer.hpp"
+#include "stellwerk/io/text.hpp"
 #include "stellwerk/plan/portfolio.hpp"
 #include "stellwerk/plan/size_ranges.hpp"
 #include "tool/commands.hpp"
@@ -36,7 +39,8 @@ struct LibraryOptions {
 /// A plan whose program the runtime can hold.
 struct Candidate {
   Plan plan;
-  lower::Program program;
+  /// The program's file for calls of these sizes; 0 for `most`: no limit.
+  std::function<std::string(const std::string& name, std::int64_t least, std::int64_t most)> format;
 };
 
 [[noreturn]] void refuse(const std::string& message) { throw Error(ErrorCode::usage, message); }
@@ -46,8 +50,12 @@ class Library {
   Library(const LibraryOptions& options, Topology topology)
       : options_(options),
         topology_(std::move(topology)),
-        dialect_(parse_msccl_dialect(options.target.value_or("rccl"))),
-        limits_(msccl_limits(dialect_)) {
+        target_(options.target.value_or("rccl")),
+        suffix_(target_ == "mscclpp" ? ".json" : ".xml") {
+    const std::initializer_list<std::string_view> targets = {"msccl", "azure", "rccl", "mscclpp"};
+    if (std::find(targets.begin(), targets.end(), target_) == targets.end())
+      refuse("--target " + in_quotes(target_) + " is none of msccl, azure, rccl, mscclpp" +
+             did_you_mean(target_, targets));
     planning_ = plan_options(options.planner);
   }
 
@@ -71,22 +79,20 @@ class Library {
     for (std::size_t r = 0; r < ranges.size(); ++r) {
       const SizeRange& range = ranges[r];
       const Plan& plan = candidates[range.plan].plan;
-      MscclFile file;
       // In between, the smaller size's program is used up to where the next one's begins.
-      file.min_bytes = r == 0 ? 0 : sizes[range.first].value;
+      const std::int64_t least = r == 0 ? 0 : sizes[range.first].value;
       const bool last = r + 1 == ranges.size();
-      file.max_bytes = last ? 0 : sizes[ranges[r + 1].first].value - 1;
-      file.name = fmt::format("{}-{}", to_string(collective), r);
-      const std::string path = (std::filesystem::path(folder) / (file.name + ".xml")).string();
-      write_file(path, format_msccl_xml(candidates[range.plan].program, dialect_, file));
-      table.add({std::string(to_string(collective)), to_string(Bytes{file.min_bytes}),
-                 last ? "no limit" : to_string(Bytes{file.max_bytes}), plan.result.planner,
+      const std::int64_t most = last ? 0 : sizes[ranges[r + 1].first].value - 1;
+      const std::string name = fmt::format("{}-{}", to_string(collective), r);
+      const std::string path = (std::filesystem::path(folder) / (name + suffix_)).string();
+      write_file(path, candidates[range.plan].format(name, least, most));
+      table.add({std::string(to_string(collective)), to_string(Bytes{least}),
+                 last ? "no limit" : to_string(Bytes{most}), plan.result.planner,
                  std::to_string(plan.problem.jobs[0].chunks),
                  to_string(times[range.plan][range.first]),
                  to_string(times[range.plan][range.last]), path});
-      csv +=
-          fmt::format("{},{},{},{},{},{}.xml\n", to_string(collective), file.min_bytes,
-                      file.max_bytes, plan.result.planner, plan.problem.jobs[0].chunks, file.name);
+      csv += fmt::format("{},{},{},{},{},{}{}\n", to_string(collective), least, most,
+                         plan.result.planner, plan.problem.jobs[0].chunks, name, suffix_);
     }
   }
 
@@ -113,8 +119,8 @@ class Library {
       if (chunks > most) continue;
       expand(plan);
       try {
-        lower::Program program = lower::lower_plan(plan, options_.in_place, limits_);
-        return {std::move(plan), std::move(program)};
+        auto format = formatter(plan);
+        return {std::move(plan), std::move(format)};
       } catch (const Error& error) {
         if (chunks == 1 || error.code() != ErrorCode::unsolved) throw;
         job.chunks = chunks / 2;
@@ -122,10 +128,30 @@ class Library {
     }
   }
 
+  /// Throws Error(unsolved) if the runtime cannot hold the plan.
+  decltype(Candidate::format) formatter(const Plan& plan) const {
+    if (target_ == "mscclpp") {
+      lower::PutProgram program = lower::lower_to_puts(plan, options_.in_place, mscclpp_limits());
+      return [program = std::move(program)](const std::string& name, std::int64_t least,
+                                            std::int64_t most) {
+        return format_mscclpp(program, {name, least, most});
+      };
+    }
+    const MscclDialect dialect = parse_msccl_dialect(target_);
+    lower::Program program = lower::lower_plan(plan, options_.in_place, msccl_limits(dialect));
+    return [program = std::move(program), dialect](const std::string& name, std::int64_t least,
+                                                   std::int64_t most) {
+      MscclFile file;
+      file.name = name;
+      file.min_bytes = least;
+      file.max_bytes = most;
+      return format_msccl_xml(program, dialect, file);
+    };
+  }
+
   const LibraryOptions& options_;
   Topology topology_;
-  MscclDialect dialect_;
-  lower::Limits limits_;
+  std::string target_, suffix_;
   PlanOptions planning_;
 };
 
@@ -180,8 +206,9 @@ RunCommand declare_library(Arguments& arguments) {
       {"--sizes", "SIZES", "sizes to plan for: a list or a range (default 1K..1G, by fours)",
        "--sizes 1K..1G"},
       options->sizes);
-  arguments.value({"--target", "RUNTIME", "msccl, azure, rccl (default)", "--target azure"},
-                  options->target);
+  arguments.value(
+      {"--target", "RUNTIME", "msccl, azure, rccl (default), mscclpp", "--target azure"},
+      options->target);
   arguments.flag(
       {"--in-place", "", "for calls whose input and output are one buffer", "--in-place"},
       options->in_place);

@@ -1,10 +1,11 @@
 // The runtime has traps that the writer keeps out of: it divides by input_chunks and output_chunks, also where a call is in place, so both
 // are the true ones; `flush` and `pwsf` do not do what they say in its version 0.9.0, so ports are given back by signals;
-// `get` mixes up its offsets, so data are only put.
+// `get` mixes up its offsets, so data are only put. Places are 32 bits, so max_message_size says how large a call may be.
 #include "stellwerk/io/mscclpp_writer.hpp"
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <iterator>
 
 #include "stellwerk/base/error.hpp"
@@ -66,6 +67,15 @@ std::string collective_name(Collective collective) {
   }
 }
 
+/// Places are counted in 32 bits: calls of more bytes than this would wrap around.
+std::uint64_t most_bytes(const lower::PutProgram& program) {
+  int chunks = std::max(program.input, program.output);
+  const auto call = static_cast<std::uint64_t>(
+      program.collective == Collective::allgather ? program.output : program.input);
+  for (const lower::PutRank& rank : program.ranks) chunks = std::max(chunks, rank.scratch);
+  return UINT32_MAX / static_cast<std::uint64_t>(chunks) * call;
+}
+
 class Writer {
  public:
   Writer(const lower::PutProgram& program, const MscclppFile& file)
@@ -80,7 +90,9 @@ class Writer {
         "\"min_message_size\": {},\n\"max_message_size\": {},\n\"gpus\": [",
         json::quote(file_.name), collective_name(program_.collective), program_.in_place,
         file_.min_bytes,
-        file_.max_bytes > 0 ? static_cast<std::uint64_t>(file_.max_bytes) : UINT64_MAX);
+        file_.max_bytes > 0
+            ? std::min(static_cast<std::uint64_t>(file_.max_bytes), most_bytes(program_))
+            : most_bytes(program_));
     for (std::size_t r = 0; r < program_.ranks.size(); ++r) {
       text_ += r == 0 ? "\n" : ",\n";
       write_rank(r, program_.ranks[r]);
@@ -204,6 +216,13 @@ std::string format_mscclpp(const lower::PutProgram& program, const MscclppFile& 
     throw Error(ErrorCode::unsolved,
                 "not expressible: MSCCL++ plans have no root but rank 0, and this one is " +
                     std::to_string(program.root));
+  }
+  if (static_cast<std::uint64_t>(file.min_bytes) > most_bytes(program)) {
+    throw Error(ErrorCode::unsolved,
+                "not expressible for mscclpp: calls of more than " +
+                    std::to_string(most_bytes(program)) +
+                    " bytes, whose places do not fit 32 bits: lower --min-bytes, or plan with "
+                    "fewer chunks (--chunks)");
   }
   return Writer(program, file).write();
 }
