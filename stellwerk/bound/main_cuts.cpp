@@ -24,6 +24,7 @@ using graph::kUnreachable;
 constexpr std::int64_t kMostWork = 6'000'000;
 constexpr std::int64_t kLeastSearches = 60;  // even where a single one takes long
 constexpr std::int64_t kMostEffort = 1'000'000;
+constexpr std::size_t kLeastSets = 4;
 constexpr std::size_t kMostTargets = 3;
 constexpr std::size_t kMostSourceLevels = 40;
 constexpr std::size_t kMostTargetLevels = 8;
@@ -158,8 +159,10 @@ bool MainCuts::affordable(const Selection& selection) const {
 }
 
 void MainCuts::search_cuts(Best& best) const {
-  for (const MainSet& set : sets_) {
-    if (stop_.should_stop()) return;
+  for (std::size_t k = 0; k < sets_.size(); ++k) {
+    // The most promising ones whatever the clock says: a plan without a bound is worth little.
+    if (k >= kLeastSets && stop_.should_stop()) return;
+    const MainSet& set = sets_[k];
     const std::vector<LinkId> links = network_.entries(set.set);
     Certificate certificate;
     certificate.kind = Certificate::Kind::cut;

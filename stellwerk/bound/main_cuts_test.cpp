@@ -199,6 +199,15 @@ TEST(MainCuts, FindTheBrokenBoxAmongAHundred) {
   EXPECT_NE(describe(bound.certificate, problem).find("h77"), std::string::npos);
 }
 
+// Where the time was up at once, only latency was proven: 77 us of 34 ms.
+TEST(MainCuts, ProveTheBandwidthOfSingleGpusEvenWithoutTime) {
+  const Problem problem = whole("torus:8x8,degrade=3,what=any", kGather, 1'000'000'000);
+  const Bound at_leisure = lower_bound(problem);
+  const Bound at_once = lower_bound(problem, StopCondition(1e-9));
+  EXPECT_GT(at_once.value.ps, at_leisure.value.ps / 100 * 95);
+  expect_proven(at_once, problem);
+}
+
 TEST(Representatives, OneOfEachKind) {
   const Problem problem = whole("rail:16x8", kGather, 1'000'000);
   const Network network(problem.topology);
