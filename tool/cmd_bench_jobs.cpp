@@ -31,8 +31,10 @@ struct Options {
 void add_summary(Table& table, std::string_view name, const JobSummary& summary) {
   for (std::size_t k = 0; k < kObjectives.size(); ++k) {
     const bool first = k == 0;
-    table.add({first ? std::string(name) : "", first ? std::to_string(summary.problems) : "",
+    table.add({first ? std::string(name) : "",
+               first ? fmt::format("{}, {} sharing", summary.problems, summary.sharing) : "",
                to_string(kObjectives[k]), fmt::format("{:.3f}", summary.fair[k]),
+               fmt::format("{:.3f}", summary.fair_sharing[k]),
                fmt::format("{:.3f}", summary.fifo[k]), fmt::format("{:.3f}", summary.bound[k]),
                std::to_string(summary.worse[k]), std::to_string(summary.losses[k]),
                first ? std::to_string(summary.invalid) : "",
@@ -100,8 +102,8 @@ int run(const Options& options) {
   if (options.csv) check_writable(*options.csv);
   const StopCondition stop;
   Table table;
-  table.add({"workload", "problems", "objective", "fair / joint", "fifo / joint", "joint / bound",
-             "worse", "losses", "invalid", "CPU s"});
+  table.add({"workload", "problems", "objective", "fair / joint", "where sharing", "fifo / joint",
+             "joint / bound", "worse", "losses", "invalid", "CPU s"});
   std::string csv =
       "workload,problem,objective,joint,without_fair,fair,fifo,bound,winner,invalid\n";
   ProgressLine progress;

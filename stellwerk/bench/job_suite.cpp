@@ -116,10 +116,19 @@ JobSummary summarise(const std::vector<JobProblemResult>& results) {
     return b > 0 ? static_cast<double>(a) / static_cast<double>(b) : 1.0;
   };
   const double share = 1.0 / static_cast<double>(std::max<std::size_t>(1, results.size()));
+  const auto shares = [](const JobProblemResult& result) {
+    static_assert(kObjectives[2] == Objective::slowdown);
+    return result.objectives[2].fair >= kSlowdownUnit + kSlowdownUnit / 20;
+  };
+  for (const JobProblemResult& result : results) summary.sharing += shares(result) ? 1 : 0;
   for (const JobProblemResult& result : results) {
     for (std::size_t k = 0; k < kObjectives.size(); ++k) {
       const JobMeasurement& measured = result.objectives[k];
       summary.fair[k] += share * ratio(measured.fair, measured.joint);
+      if (shares(result)) {
+        summary.fair_sharing[k] +=
+            ratio(measured.fair, measured.joint) / static_cast<double>(summary.sharing);
+      }
       summary.fifo[k] += share * ratio(measured.fifo, measured.joint);
       summary.bound[k] += share * ratio(measured.joint, measured.bound);
       summary.worse[k] += measured.joint > std::min(measured.fair, measured.fifo) ? 1 : 0;

@@ -55,9 +55,13 @@ JobProblemResult measure_jobs(const JobWorkload& workload, std::uint64_t number,
 struct JobSummary {
   std::size_t problems = 0;
   std::array<double, 3> fair{}, fifo{},
-      bound{};                  ///< mean of fair / joint, fifo / joint, joint / bound
-  std::array<int, 3> worse{};   ///< joint above an overlay
-  std::array<int, 3> losses{};  ///< joint without the fair candidate above fair
+      bound{};  ///< mean of fair / joint, fifo / joint, joint / bound
+  /// Problems in which jobs share a bottleneck: with fair sharing one of them takes at least a
+  /// twentieth longer than alone.
+  std::size_t sharing = 0;
+  std::array<double, 3> fair_sharing{};  ///< mean of fair / joint over these
+  std::array<int, 3> worse{};            ///< joint above an overlay
+  std::array<int, 3> losses{};           ///< joint without the fair candidate above fair
   int invalid = 0;
   double seconds = 0;
 };
