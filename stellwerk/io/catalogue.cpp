@@ -105,7 +105,7 @@ const CatalogueRow* find_row(std::string_view family) {
 std::span<const CatalogueRow> catalogue() { return kRows; }
 
 std::string_view catalogue_common_options() {
-  return "degrade=K, fail=K, degrade-seed=S, what=nic|any, relabel=SEED";
+  return "degrade=K, fail=K, degrade-seed=S, what=nic|any, sums, relabel=SEED";
 }
 
 bool is_catalogue_name(std::string_view name) {
@@ -127,6 +127,7 @@ Topology catalogue_topology(std::string_view text) {
   }
   CatalogueDraft draft = kFamilies[static_cast<std::size_t>(row - kRows.data())].draft(name);
   degrade(draft, name);
+  let_switches_add(draft, name);
   relabel(draft, name);
   name.refuse_leftovers();
   return Topology(std::move(draft.name), std::move(draft.note), std::move(draft.nodes),

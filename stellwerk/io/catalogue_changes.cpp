@@ -84,6 +84,18 @@ void degrade(CatalogueDraft& draft, CatalogueName& name) {
   draft.name += "-seed" + std::to_string(seed.value_or(1));
 }
 
+void let_switches_add(CatalogueDraft& draft, CatalogueName& name) {
+  if (!name.take_flag("sums")) return;
+  bool any = false;
+  for (std::size_t i = 0; i < draft.nodes.size(); ++i) {
+    Node& node = draft.nodes[NodeId(i)];
+    if (node.kind != NodeKind::switch_) continue;
+    node.multicast = node.reduce = any = true;
+  }
+  if (!any) name.fail("sums: it has no switches that could add");
+  draft.name += "-sums";
+}
+
 void relabel(CatalogueDraft& draft, CatalogueName& name) {
   const auto seed = name.take_integer("relabel");
   if (!seed) return;

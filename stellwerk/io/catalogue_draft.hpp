@@ -103,6 +103,9 @@ CatalogueDraft draft_random_boxes(CatalogueName& name);
 
 /// Options degrade, fail, degrade-seed and what: some cables at half rate, some gone.
 void degrade(CatalogueDraft& draft, CatalogueName& name);
+/// Option sums: switches add and copy what they pass on.
+void let_switches_add(CatalogueDraft& draft, CatalogueName& name);
+
 /// Option relabel=SEED: nodes and links in random order, names and labels that say nothing.
 void relabel(CatalogueDraft& draft, CatalogueName& name);
 

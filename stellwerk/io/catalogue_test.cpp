@@ -377,7 +377,8 @@ TEST(Catalogue, BadNamesAreRefused) {
        "topology 'rail:1000x1000': more than a million nodes is more than the catalogue makes"},
       {"ring:4,speed=1",
        "topology 'ring:4,speed=1': unknown option 'speed': there are bandwidth latency degrade "
-       "fail degrade-seed what relabel"},
+       "fail degrade-seed what sums relabel"},
+      {"ring:4,sums", "topology 'ring:4,sums': sums: it has no switches that could add"},
       {"ring:4,latncy=1us",
        "topology 'ring:4,latncy=1us': unknown option 'latncy'; did you mean 'latency'?"},
       {"ring:4,latency=1",

@@ -10,6 +10,7 @@
 #include "stellwerk/plan/flow_planner.hpp"
 #include "stellwerk/plan/greedy.hpp"
 #include "stellwerk/plan/hierarchical.hpp"
+#include "stellwerk/plan/in_network.hpp"
 #include "stellwerk/plan/joint.hpp"
 #include "stellwerk/plan/lp_planner.hpp"
 #include "stellwerk/plan/milp.hpp"
@@ -52,6 +53,8 @@ constexpr std::array kPlanners = {
                false, plan_rabenseifner},
     PlannerRow{"symmetric", "one rank of every orbit planned for all, on orbits of links",
                kConstruction, true, true, true, plan_symmetric},
+    PlannerRow{"in-network", "sums formed in switches, spread by their multicast", kConstruction,
+               true, true, false, plan_in_network},
     PlannerRow{"rails", "AllToAll(V) on boxes and rails: even rails, an open shop on each",
                kConstruction, false, false, false, plan_rails},
     PlannerRow{"flow", "routing and list scheduling, for demands without useful copies",
