@@ -21,6 +21,7 @@
 #include "stellwerk/bound/bound.hpp"
 #include "stellwerk/core/expansion.hpp"
 #include "stellwerk/plan/landing.hpp"
+#include "stellwerk/plan/passing.hpp"
 #include "stellwerk/plan/reachability.hpp"
 #include "stellwerk/plan/residual.hpp"
 #include "stellwerk/plan/rest_plan.hpp"
@@ -275,6 +276,11 @@ Replanned replan(EventfulPlan plan, const Disturbance& what, const ReplanOptions
   Schedule spliced = std::move(rest->cut_here().kept);
   append_rest(rest->cut_here(), std::move(sends.sends), spliced);
   sort_sends(plan.problem.topology, spliced);
+  if (has_buffer_limits(plan.problem.topology) && !keeps_buffers(plan.problem, spliced)) {
+    throw Error(ErrorCode::unsolved,
+                "no plan for the rest: a transit buffer would overflow, and nothing here plans for "
+                "buffers: plan anew what is left, or lift the limit");
+  }
   const Cut cut = std::move(rest->cut_here());
   plan.sends = std::move(spliced);
   const std::string before = plan.result.planner;

@@ -274,5 +274,18 @@ TEST(Replan, BeatsStartingAnew) {
   }
 }
 
+// It was reported as an internal error.
+TEST(Replan, SaysSoWhereATransitBufferWouldOverflow) {
+  Network network = diamond();
+  network.nodes[NodeId(1)].buffer = Bytes{1000};                // one chunk
+  network.links[LinkId(1)].bandwidth = Bandwidth{500'000'000};  // which takes 2 us to leave
+  const Problem problem = testing::problem(network, {data({0}, {3}), data({0}, {3})});
+  const EventfulPlan plan =
+      plan_of(problem, {send(problem, 0, us(0), {0}), send(problem, 1, us(0), {2}),
+                        send(problem, 0, us(1), {1}), send(problem, 1, us(1), {3})});
+  EXPECT_THAT(refusal(plan, us(0), {link_event(Kind::link_down, us(0), 2)}),
+              HasSubstr("a transit buffer would overflow"));
+}
+
 }  // namespace
 }  // namespace stellwerk
