@@ -64,18 +64,9 @@ std::size_t MscclppProgram::steps() const {
   return count;
 }
 
-std::optional<std::pair<int, int>> mscclpp_peer(const MscclppProgram& program, int gpu,
-                                                MscclppChannel kind, int channel) {
-  const auto of = [&](int g) -> const std::vector<int>& {
-    return program.gpus[static_cast<std::size_t>(g)].channels[static_cast<std::size_t>(kind)];
-  };
-  const int peer = of(gpu)[static_cast<std::size_t>(channel)];
-  int place = 0;
-  for (int c = 0; c < channel; ++c) place += of(gpu)[static_cast<std::size_t>(c)] == peer ? 1 : 0;
-  for (std::size_t c = 0; c < of(peer).size(); ++c) {
-    if (of(peer)[c] == gpu && place-- == 0) return std::pair(peer, static_cast<int>(c));
-  }
-  return std::nullopt;
+bool mscclpp_knows(std::string_view collective) {
+  return collective == "allgather" || collective == "allreduce" || collective == "reducescatter" ||
+         collective == "alltoall" || collective == "broadcast" || collective == "reduce";
 }
 
 }  // namespace stellwerk::check

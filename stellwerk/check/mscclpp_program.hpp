@@ -108,8 +108,24 @@ struct MscclppProgram {
   std::size_t steps() const;  ///< those in pipelines included, once
 };
 
-/// The other end of a channel: GPU and number. The k-th channel from A to B leads to the k-th from B to A. Nothing if B has none.
-std::optional<std::pair<int, int>> mscclpp_peer(const MscclppProgram& program, int gpu,
-                                                MscclppChannel kind, int channel);
+/// Is it known what this collective promises?
+bool mscclpp_knows(std::string_view collective);
+
+/// Calls `each(gpu, block, step, place)` for every step, those in pipelines too.
+template <class Each>
+void for_each_mscclpp_step(const MscclppProgram& program, Each each) {
+  for (const MscclppGpu& gpu : program.gpus) {
+    for (const MscclppBlock& block : gpu.blocks) {
+      for (std::size_t s = 0; s < block.steps.size(); ++s) {
+        const std::string place = "GPU " + std::to_string(gpu.id) + ", block " +
+                                  std::to_string(block.id) + ", op " + std::to_string(s) + " (" +
+                                  to_string(block.steps[s].op) + ")";
+        each(gpu, block, block.steps[s], place);
+        for (const MscclppStep& inner : block.steps[s].inner)
+          each(gpu, block, inner, place + " " + to_string(inner.op));
+      }
+    }
+  }
+}
 
 }  // namespace stellwerk::check

@@ -21,19 +21,20 @@
 #include "stellwerk/check/mscclpp_run.hpp"
 
 #include <algorithm>
-#include <deque>
 #include <map>
 #include <memory>
-#include <tuple>
 
 #include "stellwerk/check/mscclpp_memory.hpp"
 #include "stellwerk/check/mscclpp_motion.hpp"
+#include "stellwerk/check/mscclpp_wiring.hpp"
+#include "stellwerk/check/mscclpp_worker.hpp"
 
 namespace stellwerk::check {
 namespace {
 
 using Value = std::vector<std::uint32_t>;
-using Shared = std::shared_ptr<const MscclppKnowledge>;
+using Worker = MscclppWorker;
+using Turn = MscclppTurn;
 
 /// How an operation is shared out among threads.
 enum Stride : std::uint8_t { kCopies, kSums, kPackets, kSwitch, kProxy };
@@ -52,37 +53,10 @@ Stride stride_of(MscclppOp op) {
   }
 }
 
-/// A step of a block as it comes: those of pipelines once for every unit.
-struct Turn {
-  const MscclppStep* step = nullptr;
-  int number = 0;  ///< of the step in the file
-  int unit = -1;   ///< of a pipeline
-};
-
-struct Signal {
-  Shared knows, at_begin;
-  bool relaxed = false;
-};
-
 struct Proxy {
   std::uint32_t actor = 0;
   MscclppKnowledge knows;
   std::vector<std::string> names;  ///< of its events
-};
-
-struct Worker {
-  std::uint32_t actor = 0;
-  std::vector<Turn> turns;
-  std::size_t at = 0;                  ///< next turn
-  std::uint32_t events = 0;            ///< turns done, in all calls
-  std::uint32_t synced = 0;            ///< events when all threads last met
-  MscclppKnowledge all;                ///< what all threads know
-  std::vector<MscclppKnowledge> some;  ///< what single ones have learnt from signals since
-  MscclppKnowledge others;             ///< what others have learnt from packets
-  Shared at_begin;
-  bool arrived = false;  ///< at a barrier
-  /// Which thread has used a channel since they last met: kind, channel, waits or not.
-  std::map<std::tuple<std::size_t, int, bool>, std::size_t> threads;
 };
 
 struct Barrier {
@@ -96,6 +70,7 @@ class MscclppRun {
       : program_(program),
         strict_(strict),
         memory_(program),
+        wiring_(program),
         n_(static_cast<int>(program.gpus.size())) {
     std::uint32_t actor = static_cast<std::uint32_t>(n_);  // the callers come first
     workers_.resize(program.gpus.size());
@@ -106,20 +81,14 @@ class MscclppRun {
         Worker worker;
         worker.actor = actor++;
         owner_.emplace_back(static_cast<int>(g), block.id);
-        worker.turns = turns(block);
+        worker.turns = mscclpp_turns(block, memory_.units());
         workers_[g].push_back(std::move(worker));
       }
       proxies_[g].resize(gpu.channels[1].size());
-      for (std::size_t kind = 0; kind < 2; ++kind)
-        signals_[kind].emplace_back(gpu.channels[kind].size());
-      semaphores_.emplace_back();
-      for (const int value : gpu.semaphores)
-        semaphores_.back().emplace_back(static_cast<std::size_t>(value));
     }
     for (auto& list : proxies_) {
       for (Proxy& proxy : list) proxy.actor = actor++;
     }
-    connect();
     call_.assign(program.gpus.size(), 0);
     barriers_.resize(program.gpus.size());
     for (int g = 0; g < n_; ++g) begin_call(g, {});
@@ -141,57 +110,21 @@ class MscclppRun {
     for (int g = 0; g < n_ && outcome_.complete; ++g) {
       if (call_[static_cast<std::size_t>(g)] > memory_.calls()) continue;
       for (Worker& worker : workers_[static_cast<std::size_t>(g)]) {
-        if (worker.at == worker.turns.size()) continue;
+        if (worker.done()) continue;
         outcome_.complete = false;
         blocked(g, worker);
         outcome_.stuck = name(g, worker) + " waits " + reason_;
         break;
       }
     }
-    if (outcome_.complete) look_for_left_overs();
+    if (outcome_.complete) {
+      outcome_.left_over = wiring_.left_over();
+      if (!outcome_.left_over) outcome_.left_over = lost_;
+    }
     return std::move(outcome_);
   }
 
  private:
-  std::vector<Turn> turns(const MscclppBlock& block) const {
-    std::vector<Turn> result;
-    for (std::size_t s = 0; s < block.steps.size(); ++s) {
-      const MscclppStep& step = block.steps[s];
-      if (step.op != MscclppOp::pipeline) {
-        result.push_back({&step, static_cast<int>(s), -1});
-        continue;
-      }
-      for (int unit = 0; unit < step.chunks * memory_.units(); ++unit) {
-        for (const MscclppStep& inner : step.inner)
-          result.push_back({&inner, static_cast<int>(s), unit});
-      }
-    }
-    return result;
-  }
-
-  void connect() {
-    for (std::size_t kind = 0; kind < 2; ++kind) {
-      for (int g = 0; g < n_; ++g) {
-        // The k-th channel from A to B leads to the k-th from B to A.
-        std::map<int, std::vector<int>> mine;
-        const auto& list = program_.gpus[static_cast<std::size_t>(g)].channels[kind];
-        for (std::size_t c = 0; c < list.size(); ++c) mine[list[c]].push_back(static_cast<int>(c));
-        for (const auto& [peer, numbers] : mine) ends_[kind][{g, peer}] = numbers;
-      }
-    }
-  }
-  /// The queue that a signal on a channel goes to; null if there is no other end.
-  std::deque<Signal>* other_end(int g, std::size_t kind, int channel) {
-    const int peer = program_.gpus[static_cast<std::size_t>(g)]
-                         .channels[kind][static_cast<std::size_t>(channel)];
-    const auto& mine = ends_[kind][{g, peer}];
-    const auto place =
-        static_cast<std::size_t>(std::find(mine.begin(), mine.end(), channel) - mine.begin());
-    const auto& theirs = ends_[kind][{peer, g}];
-    if (place >= theirs.size()) return nullptr;
-    return &signals_[kind][static_cast<std::size_t>(peer)][static_cast<std::size_t>(theirs[place])];
-  }
-
   const MscclppBlock& block(int g, const Worker& worker) const {
     const int id = owner_[worker.actor - static_cast<std::uint32_t>(n_)].second;
     return program_.gpus[static_cast<std::size_t>(g)].blocks[static_cast<std::size_t>(id)];
@@ -247,13 +180,7 @@ class MscclppRun {
     ++call;
     const auto shared = std::make_shared<const MscclppKnowledge>(knows);
     for (Worker& worker : workers_[static_cast<std::size_t>(g)]) {
-      worker.at = 0;
-      worker.synced = worker.events;
-      worker.all = knows;
-      worker.some.clear();
-      worker.others = {};
-      worker.threads.clear();
-      worker.at_begin = shared;
+      worker.begin(knows, shared);
     }
   }
 
@@ -261,16 +188,11 @@ class MscclppRun {
   bool end_call(int g) {
     int& call = call_[static_cast<std::size_t>(g)];
     auto& workers = workers_[static_cast<std::size_t>(g)];
-    const bool done = std::all_of(workers.begin(), workers.end(),
-                                  [](const Worker& w) { return w.at == w.turns.size(); });
+    const bool done =
+        std::all_of(workers.begin(), workers.end(), [](const Worker& w) { return w.done(); });
     if (!done || call > memory_.calls()) return false;
     MscclppKnowledge knows;
-    for (Worker& worker : workers) {
-      knows.join(worker.all);
-      for (const MscclppKnowledge& some : worker.some) knows.join(some);
-      knows.join(worker.others);
-      knows.learn(worker.actor, worker.events);
-    }
+    for (const Worker& worker : workers) knows.join(worker.at_end());
     const MscclppEvent caller{static_cast<std::uint32_t>(g), static_cast<std::uint32_t>(call)};
     const auto [begin, end] = memory_.caller_cells(g);
     for (MscclppCell* cell = begin; cell != end; ++cell) {
@@ -297,32 +219,6 @@ class MscclppRun {
                          memory_.text(wanted.get());
       }
     }
-  }
-
-  void look_for_left_overs() {
-    for (std::size_t kind = 0; kind < 2; ++kind) {
-      for (int g = 0; g < n_; ++g) {
-        for (std::size_t c = 0; c < signals_[kind][static_cast<std::size_t>(g)].size(); ++c) {
-          const std::size_t count = signals_[kind][static_cast<std::size_t>(g)][c].size();
-          if (count == 0 || outcome_.left_over) continue;
-          outcome_.left_over = std::to_string(count) + " signal" + (count == 1 ? "" : "s") +
-                               " on " + (kind == 0 ? "memory" : "port") + " channel " +
-                               std::to_string(c) + " of GPU " + std::to_string(g) +
-                               " that nobody waits for";
-        }
-      }
-    }
-    for (int g = 0; g < n_ && !outcome_.left_over; ++g) {
-      const MscclppGpu& gpu = program_.gpus[static_cast<std::size_t>(g)];
-      for (std::size_t s = 0; s < gpu.semaphores.size(); ++s) {
-        const std::size_t value = semaphores_[static_cast<std::size_t>(g)][s].size();
-        if (value == static_cast<std::size_t>(gpu.semaphores[s])) continue;
-        outcome_.left_over = "semaphore " + std::to_string(s) + " of GPU " + std::to_string(g) +
-                             " ends at " + std::to_string(value) + " and began at " +
-                             std::to_string(gpu.semaphores[s]);
-      }
-    }
-    if (lost_ && !outcome_.left_over) outcome_.left_over = lost_;
   }
 
   // --- Data --------------------------------------------------------------------------------------
@@ -468,7 +364,7 @@ class MscclppRun {
         sum = std::make_shared<const Value>(std::move(both));
       }
     }
-    Shared packet;
+    MscclppShared packet;
     for (const MscclppSide& side : motion.to) {
       for (const Where& where : places(g, worker, step, side.range, unit)) {
         write(*knows, where, now);
@@ -483,10 +379,6 @@ class MscclppRun {
 
   // --- Turns -------------------------------------------------------------------------------------
 
-  std::deque<Signal>& inbox(int g, std::size_t kind, int channel) {
-    return signals_[kind][static_cast<std::size_t>(g)][static_cast<std::size_t>(channel)];
-  }
-
   /// Must the next turn wait? Then `reason_` says for what.
   bool blocked(int g, Worker& worker) {
     const Turn& turn = worker.turns[worker.at];
@@ -496,7 +388,7 @@ class MscclppRun {
       case MscclppOp::wait:
       case MscclppOp::relaxed_wait:
         for (const int channel : channels(g, worker, step)) {
-          if (!inbox(g, kind, channel).empty()) continue;
+          if (!wiring_.inbox(g, kind, channel).empty()) continue;
           reason_ = "for a signal of GPU " +
                     std::to_string(program_.gpus[static_cast<std::size_t>(g)]
                                        .channels[kind][static_cast<std::size_t>(channel)]) +
@@ -507,8 +399,7 @@ class MscclppRun {
         return false;
       case MscclppOp::acquire:
         for (const int id : step.semaphores) {
-          if (!semaphores_[static_cast<std::size_t>(g)][static_cast<std::size_t>(id)].empty())
-            continue;
+          if (!wiring_.semaphore(g, id).empty()) continue;
           reason_ = "for semaphore " + std::to_string(id);
           return true;
         }
@@ -522,35 +413,12 @@ class MscclppRun {
     }
   }
 
-  /// What thread k learns.
-  static MscclppKnowledge& thread(Worker& worker, std::size_t k) {
-    if (worker.some.size() <= k) worker.some.resize(k + 1);
-    return worker.some[k];
-  }
-  /// What a signal of thread k tells: all that was done before the threads last met, and what it has learnt itself.
-  static Shared told(const Worker& worker, std::size_t k) {
-    auto knows = std::make_shared<MscclppKnowledge>(worker.all);
-    if (k < worker.some.size()) knows->join(worker.some[k]);
-    return knows;
-  }
-
-  void meet(Worker& worker) {
-    worker.synced = worker.events;
-    for (const MscclppKnowledge& some : worker.some) worker.all.join(some);
-    worker.some.clear();
-    worker.all.join(worker.others);
-    worker.others = {};
-    worker.all.learn(worker.actor, worker.synced);
-    worker.threads.clear();
-  }
-
   /// The k-th channel of an operation is the k-th thread's, which counts on it alone.
   void take_threads(int g, Worker& worker, const MscclppStep& step, bool waits) {
     const std::vector<int> numbers = channels(g, worker, step);
     for (std::size_t k = 0; k < numbers.size(); ++k) {
       const auto kind = static_cast<std::size_t>(step.channel);
-      const auto [user, added] = worker.threads.emplace(std::tuple(kind, numbers[k], waits), k);
-      if (added || user->second == k || outcome_.race) continue;
+      if (worker.take(kind, numbers[k], waits, k) || outcome_.race) continue;
       outcome_.race = name(g, worker) + ": another thread of the block uses " +
                       (kind == 0 ? "memory" : "port") + " channel " + std::to_string(numbers[k]) +
                       " and there is no nop in between";
@@ -562,8 +430,8 @@ class MscclppRun {
     const std::vector<int> numbers = channels(g, worker, step);
     for (std::size_t k = 0; k < numbers.size(); ++k) {
       const int channel = numbers[k];
-      const Shared knows = told(worker, k);
-      Signal signal{knows, worker.at_begin, relaxed};
+      const MscclppShared knows = worker.told(k);
+      MscclppSignal signal{knows, worker.at_begin, relaxed};
       const auto kind = static_cast<std::size_t>(step.channel);
       if (step.channel == MscclppChannel::port) {
         // It follows what the proxy was given before.
@@ -572,7 +440,7 @@ class MscclppRun {
         signal.knows = std::make_shared<const MscclppKnowledge>(proxy.knows);
         signal.relaxed = false;
       }
-      if (std::deque<Signal>* queue = other_end(g, kind, channel)) {
+      if (std::deque<MscclppSignal>* queue = wiring_.other_end(g, kind, channel)) {
         queue->push_back(std::move(signal));
       } else if (!lost_) {
         lost_ = name(g, worker) + " signals on a channel that has no other end";
@@ -581,7 +449,7 @@ class MscclppRun {
   }
 
   bool advance(int g, Worker& worker) {
-    if (worker.at == worker.turns.size() || blocked(g, worker)) return false;
+    if (worker.done() || blocked(g, worker)) return false;
     const Turn& turn = worker.turns[worker.at];
     const MscclppStep& step = *turn.step;
     switch (step.op) {
@@ -597,11 +465,11 @@ class MscclppRun {
       case MscclppOp::relaxed_wait:
         take_threads(g, worker, step, true);
         for (std::size_t k = 0; k < step.channels.size(); ++k) {
-          auto& queue =
-              inbox(g, static_cast<std::size_t>(step.channel), channels(g, worker, step)[k]);
+          auto& queue = wiring_.inbox(g, static_cast<std::size_t>(step.channel),
+                                      channels(g, worker, step)[k]);
           const bool relaxed = queue.front().relaxed || step.op == MscclppOp::relaxed_wait;
-          thread(worker, k).join(relaxed && strict_ ? *queue.front().at_begin
-                                                    : *queue.front().knows);
+          worker.thread(k).join(relaxed && strict_ ? *queue.front().at_begin
+                                                   : *queue.front().knows);
           queue.pop_front();
         }
         break;
@@ -613,7 +481,7 @@ class MscclppRun {
         }
         for (std::size_t k = 0; k < step.channels.size(); ++k) {
           const int channel = channels(g, worker, step)[k];
-          thread(worker, k).join(
+          worker.thread(k).join(
               proxies_[static_cast<std::size_t>(g)][static_cast<std::size_t>(channel)].knows);
         }
         break;
@@ -624,16 +492,15 @@ class MscclppRun {
       case MscclppOp::acquire:
         for (std::size_t k = 0; k < step.semaphores.size(); ++k) {
           const int id = step.semaphores[k];
-          auto& queue = semaphores_[static_cast<std::size_t>(g)][static_cast<std::size_t>(id)];
-          if (queue.front()) thread(worker, k).join(*queue.front());
+          auto& queue = wiring_.semaphore(g, id);
+          if (queue.front()) worker.thread(k).join(*queue.front());
           queue.pop_front();
         }
         break;
       case MscclppOp::release:
         for (std::size_t k = 0; k < step.semaphores.size(); ++k) {
           const int id = step.semaphores[k];
-          semaphores_[static_cast<std::size_t>(g)][static_cast<std::size_t>(id)].push_back(
-              told(worker, k));
+          wiring_.semaphore(g, id).push_back(worker.told(k));
         }
         break;
       default:
@@ -642,7 +509,7 @@ class MscclppRun {
     }
     ++worker.events;
     ++worker.at;
-    if (step.op == MscclppOp::nop) meet(worker);
+    if (step.op == MscclppOp::nop) worker.meet();
     return true;
   }
 
@@ -650,7 +517,7 @@ class MscclppRun {
     Barrier& barrier = barriers_[static_cast<std::size_t>(g)][step.barrier];
     worker.arrived = true;
     ++worker.events;
-    meet(worker);
+    worker.meet();
     barrier.knows.join(worker.all);
     barrier.waiting.push_back(&worker);
     if (static_cast<int>(barrier.waiting.size()) < step.blocks) return true;
@@ -666,13 +533,11 @@ class MscclppRun {
   const MscclppProgram& program_;
   bool strict_;
   MscclppMemory memory_;
+  MscclppWiring wiring_;
   int n_;
   std::vector<std::pair<int, int>> owner_;  ///< GPU and block, of workers by actor
   std::vector<std::vector<Worker>> workers_;
-  std::vector<std::vector<Proxy>> proxies_;                              ///< of port channels
-  std::array<std::map<std::pair<int, int>, std::vector<int>>, 2> ends_;  ///< channels of a pair
-  std::array<std::vector<std::vector<std::deque<Signal>>>, 2> signals_;  ///< by kind, GPU, channel
-  std::vector<std::vector<std::deque<Shared>>> semaphores_;
+  std::vector<std::vector<Proxy>> proxies_;  ///< of port channels
   std::vector<std::map<int, Barrier>> barriers_;
   std::vector<int> call_;  ///< that the GPU is in, from 1
   std::optional<std::string> lost_;
