@@ -6,13 +6,18 @@
 #include "stellwerk/base/error.hpp"
 #include "stellwerk/check/msccl_run.hpp"
 #include "stellwerk/check/mscclpp_run.hpp"
+#include "stellwerk/io/astra_network.hpp"
+#include "stellwerk/io/catalogue.hpp"
 #include "stellwerk/io/fabric.hpp"
+#include "stellwerk/io/link_fit.hpp"
 #include "stellwerk/io/machine_topology.hpp"
 #include "stellwerk/io/msccl_xml.hpp"
 #include "stellwerk/io/mscclpp_json.hpp"
 #include "stellwerk/io/nccl_topology.hpp"
 #include "stellwerk/io/plan_file.hpp"
+#include "stellwerk/io/planner_topologies.hpp"
 #include "stellwerk/io/rocm_topology.hpp"
+#include "stellwerk/io/sccl_algorithm.hpp"
 #include "stellwerk/io/smi_matrix.hpp"
 #include "stellwerk/io/teccl_schedule.hpp"
 #include "stellwerk/io/topology_file.hpp"
@@ -73,6 +78,24 @@ void read(std::string_view text) {
     }
   }
   teccl_plan(schedule, teccl_network(schedule, Bytes{1000}), Bytes{1000}, "f");
+#elif defined(FUZZ_SCCL)
+  const ScclAlgorithm algorithm = parse_sccl_algorithm(text, "f");
+  if (algorithm.ranks > 64) return;
+  try {
+    sccl_plan(algorithm, catalogue_topology("full:" + std::to_string(algorithm.ranks)), Bytes{1000},
+              "f");
+  } catch (const Error& error) {
+    // An order in which no sender ever holds what it sends is found by the replay.
+    if (error.code() != ErrorCode::verification_failed) throw;
+  }
+#elif defined(FUZZ_TACCL)
+  read_taccl_topology(text, "f");
+#elif defined(FUZZ_TECCL_INPUT)
+  read_teccl_input(text, "f");
+#elif defined(FUZZ_ASTRA_NETWORK)
+  if (text.size() < 1000) read_astra_network(text, "f");
+#elif defined(FUZZ_NCCL_TESTS)
+  fit_links(read_nccl_tests(text, "f"), Collective::allreduce, false);
 #elif defined(FUZZ_TOPOLOGY)
   parse_topology(text, "f");
 #else

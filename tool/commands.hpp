@@ -31,6 +31,7 @@ RunCommand declare_topo_list(Arguments& arguments);
 RunCommand declare_topo_convert(Arguments& arguments);
 RunCommand declare_topo_compose(Arguments& arguments);
 RunCommand declare_topo_fit(Arguments& arguments);
+RunCommand declare_topo_check(Arguments& arguments);
 RunCommand declare_stream(Arguments& arguments);
 RunCommand declare_place(Arguments& arguments);
 RunCommand declare_cache_list(Arguments& arguments);

@@ -78,6 +78,11 @@ constexpr std::array kCommands = {
         "topo compose", "join copies of a machine by a network", "--fabric F [options]",
         "Hosts and NICs are plugged in where the fabric's file says; machines of one kind only.\n",
         declare_topo_compose},
+    Command{
+        "topo check", "is a topology sound?", "",
+        "Machines and networks between them, too. Exit status 1 if there is a fault: somebody is "
+        "cut off, or a figure is\nunknown.\n",
+        declare_topo_check},
     Command{"topo fit", "latency and bandwidth of links from nccl-tests", "[options]",
             "Every log gives one class of links: one host those within it, several hosts those "
             "between.\n",

@@ -16,22 +16,27 @@ void FabricTree::fail(const std::string& place, const std::string& what) const {
   throw Error(ErrorCode::unreadable_input, one_line(file_) + place + ": " + what);
 }
 
-std::size_t FabricTree::declare(const std::string& name, const std::string& place) {
-  if (!position_.emplace(name, fabric_.switches.size()).second)
-    fail(place, in_quotes(name) + " is there twice");
+std::size_t FabricTree::add_switch(const std::string& name, const std::string& place) {
+  if (fabric_.switches.size() >= kMaxFabricNodes)
+    fail(place, "more than " + std::to_string(kMaxFabricNodes) + " switches");
   fabric_.switches.push_back({name, name});
   return fabric_.switches.size() - 1;
 }
 
-std::size_t FabricTree::switch_named(const std::string& name) {
+std::size_t FabricTree::declare(const std::string& name, const std::string& place) {
+  if (!position_.emplace(name, fabric_.switches.size()).second)
+    fail(place, in_quotes(name) + " is there twice");
+  return add_switch(name, place);
+}
+
+std::size_t FabricTree::switch_named(const std::string& name, const std::string& place) {
   const auto [entry, added] = position_.emplace(name, fabric_.switches.size());
-  if (added) fabric_.switches.push_back({name, name});
-  return entry->second;
+  return added ? add_switch(name, place) : entry->second;
 }
 
 std::vector<std::string> FabricTree::hostlist(const std::string& text,
                                               const std::string& place) const {
-  auto names = expand_hostlist(text);
+  auto names = expand_hostlist(text, kMaxFabricNodes);
   if (!names) fail(place, in_quotes(text) + " is not a list of hosts like n[1-4,7]");
   return *std::move(names);
 }
@@ -39,6 +44,8 @@ std::vector<std::string> FabricTree::hostlist(const std::string& text,
 void FabricTree::add_host(std::size_t at, const std::string& host, const std::string& place) {
   if (!hosts_.insert(host).second)
     fail(place, "node " + in_quotes(host) + " is below two switches");
+  if (hosts_.size() > kMaxFabricNodes)
+    fail(place, "more than " + std::to_string(kMaxFabricNodes) + " hosts");
   fabric_.ports.push_back({host, "", at, std::nullopt, ""});
 }
 

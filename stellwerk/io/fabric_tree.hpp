@@ -11,6 +11,9 @@
 
 namespace stellwerk {
 
+/// Networks of more switches, or of more hosts, are refused.
+inline constexpr std::size_t kMaxFabricNodes = std::size_t{1} << 18;
+
 /// Collects switches, their children and hosts, in any order. A place is what follows the file's name in a message: ":12"
 /// (a line) or ": /instances/3" (a JSON pointer).
 class FabricTree {
@@ -22,7 +25,7 @@ class FabricTree {
   /// A new switch; fails if there is one of this name.
   std::size_t declare(const std::string& name, const std::string& place);
   /// The switch of this name, which is added if there is none.
-  std::size_t switch_named(const std::string& name);
+  std::size_t switch_named(const std::string& name, const std::string& place);
 
   /// "n[1-4,7]" as names; fails if it is no such list.
   std::vector<std::string> hostlist(const std::string& text, const std::string& place) const;
@@ -37,6 +40,8 @@ class FabricTree {
   ClusterFabric finish(bool blocks);
 
  private:
+  std::size_t add_switch(const std::string& name, const std::string& place);
+
   struct Child {
     std::size_t parent;
     std::string name, place;

@@ -33,6 +33,9 @@ bool begins(std::string_view text, std::string_view what) {
   return has(text.substr(0, 4096), what);
 }
 
+/// What a kind is recognised by stands near the beginning; logs may have much before it.
+constexpr std::size_t kSignsWithin = std::size_t{4} << 20;
+
 constexpr std::string_view kComposeRemedy =
     "join machines by it: stellwerk topo compose MACHINE --fabric FILE";
 
@@ -122,6 +125,7 @@ const FormatRow& find_format(std::string_view name) {
 }
 
 const FormatRow* recognise(std::string_view text) {
+  text = text.substr(0, kSignsWithin);
   for (const FormatRow& row : kFormats) {
     if (row.looks_like(text)) return &row;
   }

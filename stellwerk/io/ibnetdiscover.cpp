@@ -87,6 +87,8 @@ std::optional<std::pair<Bandwidth, std::string>> rate_of(std::string_view line) 
   return std::nullopt;
 }
 
+constexpr std::size_t kMostPorts = std::size_t{1} << 19;
+
 class Reader {
  public:
   Reader(std::string_view text, const std::string& file) : text_(text), file_(file) {}
@@ -169,6 +171,7 @@ class Reader {
     const End here{current_, *port};
     if (!plugs_.emplace(here, std::move(plug)).second)
       fail("port " + std::to_string(*port) + " of " + in_quotes(current_) + " is there twice");
+    if (plugs_.size() > kMostPorts) fail("more than " + std::to_string(kMostPorts) + " ports");
   }
 
   /// "MF0;switch001:MQM9701/U1" -> "switch001"; several chips of one chassis keep their part.

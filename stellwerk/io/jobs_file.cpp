@@ -233,7 +233,7 @@ void append_jobs(std::string& text, const std::vector<Job>& jobs, const Topology
 
 std::vector<Job> parse_jobs(std::string_view text, const std::string& label,
                             const Topology& topology) {
-  const json::Document document(text, label);
+  const json::Document document(text, label, json::Origin::own);
   const json::Place root(document);
   json::expect_format(root, kJobsFormat);
   root.expect_keys({"format", "jobs"});

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -43,10 +44,22 @@ std::string reason_of(const std::string& what) {
 
 }  // namespace
 
+/// A long list of our own files by its key, and what its entries, if they are objects, must have.
+struct LongList {
+  std::string_view key;
+  std::string_view required;
+};
+constexpr std::array kLongLists = {LongList{"nodes", "name"}, LongList{"links", "from"},
+                                   LongList{"chunks", "bytes"}, LongList{"jobs", "name"},
+                                   LongList{"op", ""}};
+/// So many faulty entries are not read to the end.
+constexpr std::size_t kMostFaulty = 1000;
+
 /// Receives the parser's events and builds the document. Not recursive, so depth cannot hurt.
 class Builder {
  public:
-  Builder(Document& document, std::string_view text) : document_(document), text_(text) {}
+  Builder(Document& document, std::string_view text, Origin origin)
+      : document_(document), text_(text), own_(origin == Origin::own) {}
 
   bool null() { return add({}); }
   bool boolean(bool value) { return add({value}); }
@@ -63,17 +76,29 @@ class Builder {
   bool start_object(std::size_t /*size*/) { return open({Object{}}); }
   bool start_array(std::size_t /*size*/) { return open({Integers{}}); }
   bool end_array() {
-    open_.pop_back();
+    if (ignored_ > 0) return leave_ignored();
+    if (const LongList* list = list_of_entry(); list && size_of(open_.back()->data) == 0)
+      count_faulty(*list, "is empty");
+    close();
     return true;
   }
   bool key(std::string& name) {
+    if (ignored_ > 0) return true;
+    ignore_next_ = name.starts_with("x-");
     const std::string_view kept = *document_.keys_.insert(std::move(name)).first;
-    std::get<Object>(open_.back()->data).push_back({kept, {}});
+    auto& object = std::get<Object>(open_.back()->data);
+    if (object.size() >= kMaxKeys)
+      fail(fmt::format("more than {} keys in one object: none of our files has them", kMaxKeys));
+    object.push_back({kept, {}});
     return true;
   }
   bool end_object() {
-    refuse_repeated_keys(std::get<Object>(open_.back()->data));
-    open_.pop_back();
+    if (ignored_ > 0) return leave_ignored();
+    const auto& object = std::get<Object>(open_.back()->data);
+    refuse_repeated_keys(object);
+    if (const LongList* list = list_of_entry(); list && !has(object, list->required))
+      count_faulty(*list, fmt::format("lacks the key '{}'", list->required));
+    close();
     return true;
   }
   bool parse_error(std::size_t position, const std::string& /*token*/,
@@ -100,6 +125,7 @@ class Builder {
       return object->back().value = std::move(value);
     }
     if (auto* integers = std::get_if<Integers>(&parent)) {
+      count(integers->size());
       Array general;
       general.reserve(integers->size() + 1);
       for (const std::int64_t integer : *integers) general.push_back({integer});
@@ -109,24 +135,82 @@ class Builder {
   }
 
   bool add(Value value) {
+    if (ignored_ > 0) return true;
+    if (ignore_next_) {
+      ignore_next_ = false;
+      return true;
+    }
     if (!open_.empty() && std::holds_alternative<std::int64_t>(value.data)) {
       if (auto* integers = std::get_if<Integers>(&open_.back()->data)) {
         integers->push_back(std::get<std::int64_t>(value.data));
         return true;
       }
     }
+    count();
     add(std::move(value), false);
     return true;
   }
 
   bool open(Value value) {
-    if (open_.size() >= kMaxDepth) {
-      throw Error(ErrorCode::unreadable_input,
-                  fmt::format("{}: {}: nested deeper than {} levels: none of our files is",
-                              document_.label_, path(), kMaxDepth));
+    if (open_.size() + ignored_ >= kMaxDepth)
+      fail(fmt::format("nested deeper than {} levels: none of our files is", kMaxDepth));
+    if (ignore_next_ || ignored_ > 0) {
+      ignore_next_ = false;
+      ++ignored_;
+      return true;
     }
+    count();
     open_.push_back(&add(std::move(value), true));
+    lists_.push_back(list_here());
     return true;
+  }
+  void close() {
+    open_.pop_back();
+    lists_.pop_back();
+  }
+  bool leave_ignored() {
+    --ignored_;
+    return true;
+  }
+
+  [[noreturn]] void fail(const std::string& what) const {
+    const std::string where = path();
+    throw Error(ErrorCode::unreadable_input,
+                document_.label_ + ": " + (where.empty() ? "" : where + ": ") + what);
+  }
+
+  /// The long list that the container opened last is, by the key before it; nullptr if it is none.
+  const LongList* list_here() const {
+    if (!own_ || open_.size() < 2) return nullptr;
+    const auto* parent = std::get_if<Object>(&open_[open_.size() - 2]->data);
+    if (!parent) return nullptr;
+    const auto list = std::find_if(kLongLists.begin(), kLongLists.end(), [&](const LongList& row) {
+      return row.key == parent->back().key;
+    });
+    return list == kLongLists.end() ? nullptr : &*list;
+  }
+  /// The long list of which the innermost container is an entry.
+  const LongList* list_of_entry() const {
+    return lists_.size() < 2 ? nullptr : lists_[lists_.size() - 2];
+  }
+  static bool has(const Object& object, std::string_view key) {
+    return std::any_of(object.begin(), object.end(),
+                       [&](const Member& member) { return member.key == key; });
+  }
+  static std::size_t size_of(const decltype(Value::data)& data) {
+    if (const auto* integers = std::get_if<Integers>(&data)) return integers->size();
+    return std::get<Array>(data).size();
+  }
+  void count_faulty(const LongList& list, const std::string& what) {
+    if (++faulty_ > kMostFaulty)
+      fail(fmt::format("this is one of more than {} entries of '{}' that are wrong: it {}",
+                       kMostFaulty, list.key, what));
+  }
+  /// Counts a value outside entries of long lists.
+  void count(std::size_t values = 1) {
+    if (!lists_.empty() && (lists_.back() || list_of_entry())) return;
+    if ((values_ += values) > kMaxValues)
+      fail(fmt::format("more than {} values: none of our files has them here", kMaxValues));
   }
 
   /// JSON pointer of the innermost open container, cut where it gets long.
@@ -166,11 +250,17 @@ class Builder {
 
   Document& document_;
   std::string_view text_;
-  std::vector<Value*> open_;  // the containers around the next value, outermost first
+  std::vector<Value*> open_;            // the containers around the next value, outermost first
+  std::vector<const LongList*> lists_;  // which long list each of them is
+  bool own_;
+  bool ignore_next_ = false;  // the next value belongs to a key "x-..."
+  std::size_t ignored_ = 0;   // containers open below such a key
+  std::size_t values_ = 0, faulty_ = 0;
 };
 
-Document::Document(std::string_view text, const std::string& label) : label_(one_line(label)) {
-  Builder builder(*this, text);
+Document::Document(std::string_view text, const std::string& label, Origin origin)
+    : label_(one_line(label)) {
+  Builder builder(*this, text, origin);
   nlohmann::json::sax_parse(text.begin(), text.end(), &builder);
 }
 

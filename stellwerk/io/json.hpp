@@ -35,13 +35,22 @@ struct Member {
 
 /// Deeper nesting is refused.
 inline constexpr std::size_t kMaxDepth = 64;
+/// So are texts of more values than this, numbers in arrays of integers not counted: a value takes some 50 bytes. In our own
+/// files what the long lists hold (nodes, links, chunks, sends) is not counted either.
+inline constexpr std::size_t kMaxValues = 12'000'000;
+/// And objects of more keys.
+inline constexpr std::size_t kMaxKeys = 1'000'000;
+
+/// Whose a text is. Of our own it is known which lists may be long, and what their entries must have.
+enum class Origin : std::uint8_t { own, foreign };
 
 /// A parsed text. Throws Error(unreadable_input): bad syntax (with line and column), a repeated
-/// key, nesting deeper than kMaxDepth.
+/// key, nesting deeper than kMaxDepth, too many values, long lists of entries that lack what they need (so that a
+/// hundred megabytes of nonsense end before they fill the memory). Values of keys that begin with "x-" become null.
 class Document {
  public:
   /// `label` is what errors call the text: a file name.
-  Document(std::string_view text, const std::string& label);
+  Document(std::string_view text, const std::string& label, Origin origin = Origin::foreign);
   Document(const Document&) = delete;
   Document& operator=(const Document&) = delete;
 

@@ -723,7 +723,7 @@ void append_result(std::string& text, const Plan& plan, std::string_view indent)
 }  // namespace
 
 EventfulPlan parse_eventful_plan(std::string_view text, const std::string& label) {
-  const json::Document document(text, label);
+  const json::Document document(text, label, json::Origin::own);
   const Place root(document);
   json::expect_format(root, kPlanFormat);
   root.expect_keys(

@@ -15,7 +15,7 @@ namespace stellwerk {
 namespace {
 
 constexpr int kMostRanks = 65'536;
-constexpr std::size_t kMostSends = 10'000'000;
+constexpr std::size_t kMostSends = 1'000'000;
 
 std::vector<int> ranks_at(const json::Place& list, int ranks) {
   std::vector<int> result;

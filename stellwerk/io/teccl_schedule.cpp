@@ -18,6 +18,7 @@ namespace stellwerk {
 namespace {
 
 constexpr int kMostNodes = 1 << 20;
+constexpr std::size_t kMostFlows = 1'000'000;
 
 /// Reads "Chunk 0 from 13 traveled over 13->12 in epoch 0 via switches 0, 3".
 class FlowText {
@@ -264,6 +265,7 @@ TecclSchedule parse_teccl_schedule(std::string_view text, const std::string& fil
   schedule.epoch = seconds_at(root.at("1-Epoch_Duration"));
   schedule.finish = seconds_at(root.at("4-Collective_Finish_Time"));
   const json::Place flows = root.at("7-Flows");
+  if (flows.size() > kMostFlows) flows.fail("more than " + std::to_string(kMostFlows) + " flows");
   for (std::size_t k = 0; k < flows.size(); ++k) {
     const json::Place place = flows[k];
     auto flow = parse_flow(place.text());

@@ -24,10 +24,10 @@ class Layers {
   void add(const std::string& host, const std::vector<std::string>& layers,
            const std::string& place) {
     if (layers.empty()) tree_.fail(place, "no switch is named above " + in_quotes(host));
-    std::size_t below = tree_.switch_named(layers[0]);
+    std::size_t below = tree_.switch_named(layers[0], place);
     tree_.add_host(below, host, place);
     for (std::size_t k = 1; k < layers.size(); ++k) {
-      const std::size_t above = tree_.switch_named(layers[k]);
+      const std::size_t above = tree_.switch_named(layers[k], place);
       const auto [entry, added] = parent_.emplace(below, above);
       if (entry->second != above)
         tree_.fail(place, "switch " + in_quotes(layers[k - 1]) + " is below two switches");
@@ -69,8 +69,8 @@ class ModelReader {
     const Value* below = value.find("switches");
     if (below == nullptr) return;
     for (const Value& child : below->items) {
-      tree_.switch_named(child.text);
-      tree_.add_child(tree_.switch_named(name), child.text, place_of(child));
+      tree_.switch_named(child.text, place_of(child));
+      tree_.add_child(tree_.switch_named(name, place_of(child)), child.text, place_of(child));
     }
   }
 
@@ -80,7 +80,7 @@ class ModelReader {
     if (leaf == nullptr || nodes == nullptr)
       tree_.fail(place_of(block), "a block needs 'switch' and 'nodes'");
     domains_ = domains_ || block.find("annotations") != nullptr;
-    const std::size_t at = tree_.switch_named(leaf->text);
+    const std::size_t at = tree_.switch_named(leaf->text, place_of(block));
     if (nodes->kind == Value::Kind::scalar) add_nodes(at, *nodes);
     for (const Value& node : nodes->items) add_nodes(at, node);
   }

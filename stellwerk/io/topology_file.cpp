@@ -157,7 +157,7 @@ void append_topology(std::string& text, const Topology& topology, std::string_vi
 }
 
 Topology parse_topology(std::string_view text, const std::string& label) {
-  const json::Document document(text, label);
+  const json::Document document(text, label, json::Origin::own);
   return topology_at(json::Place(document));
 }
 

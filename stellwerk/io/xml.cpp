@@ -18,6 +18,10 @@ std::size_t line_at(std::string_view text, std::ptrdiff_t offset) {
 }  // namespace
 
 void parse_xml(std::string_view text, const std::string& file, pugi::xml_document& document) {
+  if (std::count(text.begin(), text.end(), '<') > kMaxXmlTags) {
+    throw Error(ErrorCode::unreadable_input,
+                one_line(file) + ": more than " + std::to_string(kMaxXmlTags) + " tags");
+  }
   const pugi::xml_parse_result result =
       document.load_buffer(text.data(), text.size(), pugi::parse_default, pugi::encoding_utf8);
   if (!result) {

@@ -1,6 +1,7 @@
 // The only file that includes the XML library.
 #pragma once
 
+#include <cstddef>
 #include <pugixml.hpp>
 #include <string>
 #include <string_view>
@@ -9,6 +10,8 @@ namespace stellwerk {
 
 /// Elements nested deeper than this are refused.
 inline constexpr int kMaxXmlDepth = 64;
+/// And texts of more tags: an element takes some 100 bytes.
+inline constexpr std::ptrdiff_t kMaxXmlTags = 2'000'000;
 
 /// Throws Error(unreadable_input) that names the file, the line and the fault.
 void parse_xml(std::string_view text, const std::string& file, pugi::xml_document& document);

@@ -93,7 +93,7 @@ TEST(BrokenInput, CommandLines) {
       {"", "", 2, "name a command; see 'stellwerk --help'"},
       {"", "plna", 2, "unknown command 'plna'; did you mean 'plan'?"},
       {"", "frobnicate", 2, "unknown command 'frobnicate'; see 'stellwerk --help'"},
-      {"", "topo", 2, "'topo' needs one of: show, list, convert, compose, fit"},
+      {"", "topo", 2, "'topo' needs one of: show, list, convert, compose, check, fit"},
       {"", "topo compose x.json", 2,
        "--fabric is missing: 'rails', 'switch', or a file (ibnetdiscover, Slurm, topograph)"},
       {kPair, "topo fit x.json", 3,

@@ -53,12 +53,12 @@ TEST_F(Cli, SaysWhatItIs) {
 }
 
 TEST_F(Cli, HelpShowsAnExampleForEveryOption) {
-  for (const std::string command :
-       {"plan",        "bound",        "verify",       "simulate",   "topo show",
-        "topo list",   "topo convert", "topo compose", "topo fit",   "export",
-        "import",      "library",      "planners",     "compare",    "bench published",
-        "bench scale", "bench peers",  "bench random", "bench jobs", "overlay",
-        "replan",      "bench replan"}) {
+  for (const std::string command : {"plan",        "bound",       "verify",       "simulate",
+                                    "topo show",   "topo list",   "topo convert", "topo compose",
+                                    "topo check",  "topo fit",    "export",       "import",
+                                    "library",     "planners",    "compare",      "bench published",
+                                    "bench scale", "bench peers", "bench random", "bench jobs",
+                                    "overlay",     "replan",      "bench replan"}) {
     const Outcome help = box.run(command + " --help");
     EXPECT_EQ(help.status, 0) << command;
     EXPECT_EQ(help.out, box.run("help " + command).out);
