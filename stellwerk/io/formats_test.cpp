@@ -13,6 +13,7 @@
 #include "stellwerk/io/link_fit.hpp"
 #include "stellwerk/io/machine_topology.hpp"
 #include "stellwerk/io/msccl_xml.hpp"
+#include "stellwerk/io/mscclpp_json.hpp"
 #include "stellwerk/io/plan_file.hpp"
 #include "stellwerk/io/planner_topologies.hpp"
 #include "stellwerk/io/sccl_algorithm.hpp"
@@ -44,6 +45,7 @@ std::vector<std::pair<std::string, Reader>> readers() {
   }
   result.emplace_back("nccl-tests", [](std::string_view text) { read_nccl_tests(text, "f"); });
   result.emplace_back("msccl-xml", [](std::string_view text) { read_msccl_xml(text, "f"); });
+  result.emplace_back("mscclpp", [](std::string_view text) { read_mscclpp(text, "f"); });
   result.emplace_back("sccl", [](std::string_view text) { parse_sccl_algorithm(text, "f"); });
   result.emplace_back("teccl", [](std::string_view text) { parse_teccl_schedule(text, "f"); });
   result.emplace_back("topology", [](std::string_view text) { parse_topology(text, "f"); });
