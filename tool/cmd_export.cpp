@@ -11,7 +11,9 @@
 #include "stellwerk/io/file.hpp"
 #include "stellwerk/io/msccl_writer.hpp"
 #include "stellwerk/io/mscclpp_writer.hpp"
+#include "stellwerk/io/nccl_graph_writer.hpp"
 #include "stellwerk/io/plan_file.hpp"
+#include "stellwerk/io/teccl_writer.hpp"
 #include "stellwerk/io/text.hpp"
 #include "stellwerk/io/trace_writer.hpp"
 #include "tool/commands.hpp"
@@ -102,6 +104,13 @@ constexpr std::array kExporters = {
              }},
     Exporter{"chakra", "Chakra traces for ASTRA-sim's custom collectives, a file a rank",
              export_chakra},
+    Exporter{
+        "teccl", "a schedule as TE-CCL prints it (JSON)",
+        [](const Plan& plan, const ExportOptions&) -> Parts { return {{"", format_teccl(plan)}}; }},
+    Exporter{"nccl-graph", "ring orders of one host for NCCL_GRAPH_FILE (XML)",
+             [](const Plan& plan, const ExportOptions&) -> Parts {
+               return {{"", format_nccl_graph(plan)}};
+             }},
 };
 
 std::string names() {

@@ -5,13 +5,17 @@
 #include <string>
 
 #include "stellwerk/base/error.hpp"
+#include "stellwerk/check/simulate.hpp"
 #include "stellwerk/check/verify.hpp"
 #include "stellwerk/io/catalogue.hpp"
 #include "stellwerk/io/file.hpp"
 #include "stellwerk/io/load.hpp"
+#include "stellwerk/io/nccl_graph_writer.hpp"
 #include "stellwerk/io/planner_topologies.hpp"
 #include "stellwerk/io/sccl_algorithm.hpp"
 #include "stellwerk/io/teccl_schedule.hpp"
+#include "stellwerk/io/teccl_writer.hpp"
+#include "stellwerk/plan/planner.hpp"
 #include "tests/support/paths.hpp"
 
 namespace stellwerk {
@@ -153,6 +157,47 @@ TEST(ScclAlgorithm, OtherDemandIsACustomJob) {
       plan_of(algorithm(3, chunk(5, "[0]", "[1, 2]"), step("[5, 0, 1], [5, 0, 2]")), "full:3");
   EXPECT_EQ(plan.problem.jobs[0].collective, Collective::custom);
   EXPECT_TRUE(verify(plan).valid()) << verify(plan).message;
+}
+
+/// What is written as TE-CCL's schedule comes back as a plan that is no later, multicasts included.
+TEST(TecclWriter, SchedulesReadBackAsThePlan) {
+  const auto made = [](const char* name, const char* planner, Collective collective) {
+    Job job;
+    job.name = "job";
+    job.collective = collective;
+    Topology topology = catalogue_topology(name);
+    job.ranks = topology.gpus();
+    job.size = Bytes{static_cast<std::int64_t>(job.ranks.size()) * 1'000'000};
+    Plan plan;
+    plan.problem = make_problem(std::move(topology), {job});
+    PlannerContext context;
+    plan.sends = find_planner(planner).plan(plan.problem, {}, context).sends;
+    const Simulation timed = simulate(plan.problem, plan.sends);
+    plan.sends = timed.sends;
+    plan.result.transfer_time = timed.transfer_time;
+    return plan;
+  };
+  for (const auto& [name, planner] : {std::pair("ring:5", "ring"), std::pair("dgx2:1", "greedy"),
+                                      std::pair("ndv2:2", "greedy")}) {
+    const Plan plan = made(name, planner, Collective::allgather);
+    const Topology& topology = plan.problem.topology;
+    const Plan read = teccl_plan(parse_teccl_schedule(format_teccl(plan), "s.json"), topology,
+                                 Bytes{1'000'000}, "s.json");
+    EXPECT_EQ(read.problem.jobs[0].collective, Collective::allgather) << name;
+    EXPECT_LE(read.result.transfer_time, plan.result.transfer_time) << name;
+    EXPECT_TRUE(verify(read).valid()) << name << ": " << verify(read).message;
+  }
+  EXPECT_THROW(format_teccl(made("ring:4", "ring", Collective::allreduce)), Error);
+  // Rings for NCCL: every GPU once a channel, in the order of the links.
+  const std::string graph = format_nccl_graph(made("ring:4", "ring", Collective::allgather));
+  EXPECT_NE(graph.find("nchannels=\"2\" speedintra=\"50.0\""), std::string::npos) << graph;
+  const std::size_t first = graph.find("<gpu dev=\"0\"/>");
+  const std::string next = graph.substr(graph.find("<gpu", first + 1), 14);
+  EXPECT_TRUE(next == "<gpu dev=\"1\"/>" || next == "<gpu dev=\"3\"/>") << graph;
+  expect_refused([&] { format_nccl_graph(made("ring:4", "greedy", Collective::alltoall)); },
+                 "does not go round all ranks");
+  expect_refused([&] { format_nccl_graph(made("dgx-h100:2", "ring", Collective::allgather)); },
+                 "several hosts");
 }
 
 TEST(PlannerFiles, TheCorpusIsRead) {

@@ -264,7 +264,8 @@ TEST_F(Cli, PlansBecomeProgramsThatVerify) {
   EXPECT_THAT(unknown.err, HasSubstr("not judged here: what 'scatterall' promises is not known"));
   const Outcome refused = box.run("export plan.json --to msccl");
   EXPECT_EQ(refused.status, 2);
-  EXPECT_THAT(refused.err, HasSubstr("is none of msccl-xml, mscclpp, trace, csv, chakra"));
+  EXPECT_THAT(refused.err,
+              HasSubstr("is none of msccl-xml, mscclpp, trace, csv, chakra, teccl, nccl-graph"));
   EXPECT_THAT(box.run("export plan.json --to trace").out, StartsWith("{\"displayTimeUnit\""));
   EXPECT_EQ(box.run("export plan.json --to chakra -o trace").status, 0);
   EXPECT_GT(box.read("trace.7.et").size(), 1000u);
