@@ -182,6 +182,10 @@ std::vector<Job> jobs_at(const json::Place& place, const Topology& topology, Job
   return jobs;
 }
 
+Job single_job_at(const json::Place& place, const Topology& topology) {
+  return job_at(place, topology, NodeNames(topology), JobForm::file, 1);
+}
+
 void append_jobs(std::string& text, const std::vector<Job>& jobs, const Topology& topology,
                  JobForm form, std::string_view indent) {
   const std::string line = "\n" + std::string(indent);

@@ -40,6 +40,8 @@ enum class JobForm { file, plan };
 /// `images`: how many chunks one that is listed stands for.
 std::vector<Job> jobs_at(const json::Place& place, const Topology& topology, JobForm form,
                          std::int64_t images = 1);
+/// One job, as in a jobs file.
+Job single_job_at(const json::Place& place, const Topology& topology);
 /// Appends the array; `indent` is put before every line but the first.
 void append_jobs(std::string& text, const std::vector<Job>& jobs, const Topology& topology,
                  JobForm form, std::string_view indent);

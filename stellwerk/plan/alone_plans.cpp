@@ -200,7 +200,7 @@ std::optional<Time> exclusive_length(const Problem& problem, const Schedule& sen
 }
 
 AloneClass plan_class(const Problem& problem, const PlanOptions& options,
-                      const PlannerContext& context) {
+                      const PlannerContext& context, AloneEffort effort) {
   AloneClass result;
   try {
     require_reachable(problem);
@@ -214,12 +214,14 @@ AloneClass plan_class(const Problem& problem, const PlanOptions& options,
       std::all_of(problem.chunks.begin(), problem.chunks.end(),
                   [](const Chunk& chunk) { return chunk.destinations.size() == 1; });
   const std::size_t count = deliveries(problem);
-  const bool searchable = problem.chunks.size() * problem.topology.links().size() <= kMostForSearch;
+  const bool hasty = effort == AloneEffort::hasty;
+  const bool searchable =
+      !hasty && problem.chunks.size() * problem.topology.links().size() <= kMostForSearch;
   Time shortest = Time::max(), exclusive = Time::max();
   for (const PlannerRow& row : planners()) {
     const bool wanted = row.name == "search" ? searchable
                         : row.name == "flow"
-                            ? single
+                            ? single && !hasty
                             : row.kind == PlannerKind::baseline || row.name == "greedy";
     if (!wanted || (sums && !row.reductions)) continue;
     if (count > kMostDeliveries && row.name != "greedy" && row.name != "ring") continue;
@@ -263,8 +265,8 @@ AlonePlan translated(const AloneClass& plan, const Part& part, ChunkId first_chu
 class Classes {
  public:
   Classes(const Problem& problem, const PlanOptions& options, const PlannerContext& context,
-          AloneCache& plans)
-      : problem_(problem), options_(options), context_(context), plans_(plans) {}
+          AloneCache& plans, AloneEffort effort)
+      : problem_(problem), options_(options), context_(context), plans_(plans), effort_(effort) {}
 
   /// The plan of a job; nothing, and why, if there is none.
   std::optional<AlonePlan> plan(JobId job, ChunkId first_chunk, bool members,
@@ -272,7 +274,7 @@ class Classes {
     const Part part = part_of(problem_, job, members);
     const auto [known, fresh] = plans_.try_emplace({members, part.class_key});
     used_.insert(&known->first);
-    if (fresh) known->second = plan_class(part.problem, options_, context_);
+    if (fresh) known->second = plan_class(part.problem, options_, context_, effort_);
     if (known->second.possible) return translated(known->second, part, first_chunk);
     objection = known->second.objection;
     return std::nullopt;
@@ -284,13 +286,14 @@ class Classes {
   const PlanOptions& options_;
   const PlannerContext& context_;
   AloneCache& plans_;
+  const AloneEffort effort_;
   std::set<const AloneCache::key_type*> used_;
 };
 
 }  // namespace
 
 AlonePlans plan_alone(const Problem& problem, const PlanOptions& options, PlannerContext& context,
-                      AloneCache* cache) {
+                      AloneCache* cache, AloneEffort effort) {
   const std::size_t jobs = problem.jobs.size();
   std::vector<ChunkId> first_chunk(jobs, ChunkId(problem.chunks.size()));
   for (std::size_t c = problem.chunks.size(); c-- > 0;) {
@@ -299,7 +302,7 @@ AlonePlans plan_alone(const Problem& problem, const PlanOptions& options, Planne
   const bool relays =
       problem.relays == Relays::all && jobs * problem.topology.nodes().size() <= kMostForRelays;
   AloneCache own;
-  Classes classes(problem, options, context, cache != nullptr ? *cache : own);
+  Classes classes(problem, options, context, cache != nullptr ? *cache : own, effort);
   AlonePlans result;
   for (std::size_t j = 0; j < jobs; ++j) {
     const Job& job = problem.jobs[j];

@@ -28,6 +28,12 @@ struct AloneClass {
 };
 using AloneCache = std::map<std::pair<bool, std::vector<std::int64_t>>, AloneClass>;
 
+/// How long to look for a job's own plan.
+enum class AloneEffort : std::uint8_t {
+  thorough,  ///< all fast planners, a search where it is cheap
+  hasty,     ///< constructions only: a few ms for 16 GPUs
+};
+
 struct AlonePlans {
   std::vector<AlonePlan> best;     ///< one a job
   std::vector<AlonePlan> members;  ///< only the job's GPUs forward; no sends where that cannot be
@@ -39,8 +45,8 @@ struct AlonePlans {
 /// (same collective and size, and the same network among their GPUs) are planned once. Throws
 /// Error(unsolved), naming the job, if one cannot be planned. Preconditions: no symmetry; chunks are
 /// listed job by job, as make_problem does; graph_objection(topology) is empty.
-/// Looks up and keeps classes in `cache`, if there is one; it is for one set of options.
+/// Looks up and keeps classes in `cache`, if there is one; it is for one set of options and one effort.
 AlonePlans plan_alone(const Problem& problem, const PlanOptions& options, PlannerContext& context,
-                      AloneCache* cache = nullptr);
+                      AloneCache* cache = nullptr, AloneEffort effort = AloneEffort::thorough);
 
 }  // namespace stellwerk
