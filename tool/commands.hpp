@@ -42,6 +42,8 @@ RunCommand declare_export(Arguments& arguments);
 RunCommand declare_import(Arguments& arguments);
 RunCommand declare_library(Arguments& arguments);
 RunCommand declare_replan(Arguments& arguments);
+RunCommand declare_online(Arguments& arguments);
+RunCommand declare_bench_online(Arguments& arguments);
 RunCommand declare_planners(Arguments& arguments);
 RunCommand declare_compare(Arguments& arguments);
 RunCommand declare_bench_published(Arguments& arguments);

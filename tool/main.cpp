@@ -70,6 +70,20 @@ constexpr std::array kCommands = {
         "judges. Exit status 4 if\n"
         "data is lost or cannot be reached: the message says which and why.\n",
         declare_replan},
+    Command{
+        "online", "plan on line: events in, decisions out", "--topology T [options] < EVENTS",
+        "An event is a line of JSON: {\"at\": \"155us\", \"arrives\": JOB}, with a job as in jobs "
+        "files, or\n"
+        "{\"at\": \"1ms\", \"event\": \"link A->B down\"}; other events: 'link A->B up', 'link "
+        "A->B "
+        "bandwidth 25GB/s',\n"
+        "'gpu G lost', 'gpu G back', 'job NAME leaves', 'tick' (time has passed), 'end' (nothing "
+        "follows). Every event is\n"
+        "answered by a line with all that is decided before its instant (docs/online.md).\n",
+        declare_online},
+    Command{"bench online", "planning on line beside fair sharing, while links change", "[options]",
+            "Every run is put together to one plan and judged, with its events.\n",
+            declare_bench_online},
     Command{"topo show", "summarise a topology", "", "", declare_topo_show},
     Command{"topo list", "list the built-in topologies", "", "", declare_topo_list},
     Command{"topo convert", "write a topology in our own format", "[options]", "",

@@ -19,37 +19,35 @@ double wall_seconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-Job random_job(const Topology& topology, int number, Rng& rng) {
+Job random_job(const Topology& topology, const OnlineWorkload& workload, int number, Rng& rng) {
   constexpr std::array kCollectives = {Collective::allgather, Collective::alltoall,
                                        Collective::allreduce};
   Job job;
   job.name = "job" + std::to_string(number);
   job.collective = kCollectives[rng.below(kCollectives.size())];
   const std::vector<NodeId>& gpus = topology.gpus();
-  auto count = static_cast<std::size_t>(rng.between(4, 16));
+  constexpr std::size_t kBox = 8;
+  const std::size_t boxes = gpus.size() / kBox;
+  auto count = std::min(gpus.size(), static_cast<std::size_t>(rng.between(4, 16)));
   const std::size_t first = rng.below(gpus.size());
-  switch (rng.below(3)) {
+  switch (rng.below(boxes >= 2 ? 3 : 2)) {
     case 0:  // side by side
       for (std::size_t i = 0; i < count; ++i) job.ranks.push_back(gpus[(first + i) % gpus.size()]);
       break;
-    case 1: {  // on one rail
-      constexpr std::size_t kBox = 8;
-      const std::size_t boxes = gpus.size() / kBox;
+    case 2:  // on one rail
       count = std::min(count, boxes);
       for (std::size_t i = 0; i < count; ++i) {
         job.ranks.push_back(gpus[(first + i * kBox) % (boxes * kBox)]);
       }
       break;
-    }
     default:
       job.ranks = gpus;
       rng.shuffle(job.ranks);
       job.ranks.resize(count);
       break;
   }
-  // 256 KB to 64 MB, every octave as often as another.
-  const std::int64_t octave = std::int64_t{256'000} << rng.below(8);
-  job.size = Bytes{std::min<std::int64_t>(64'000'000, octave + rng.between(0, octave))};
+  const std::int64_t octave = workload.smallest.value << rng.below(8);
+  job.size = Bytes{octave + rng.between(0, octave)};
   job.chunks = job.collective == Collective::alltoall ? 1 : 2;
   job.weight = rng.between(1, 4);
   return job;
@@ -71,13 +69,13 @@ std::vector<OnlineInput> random_online_inputs(const Topology& topology,
                                               const OnlineWorkload& workload) {
   Rng rng(workload.seed);
   const Time span{workload.mean_gap.ps * workload.arrivals};
-  std::vector<OnlineInput> inputs;
+  std::vector<OnlineInput> drawn;
   for (int i = 0; i < workload.arrivals; ++i) {
     OnlineInput input;
     input.kind = OnlineInput::Kind::arrival;
     input.at = Time{rng.between(0, span.ps)};
-    input.job = random_job(topology, i, rng);
-    inputs.push_back(std::move(input));
+    input.job = random_job(topology, workload, i, rng);
+    drawn.push_back(std::move(input));
   }
   for (int i = 0; i < workload.incidents; ++i) {
     OnlineInput input;
@@ -88,14 +86,19 @@ std::vector<OnlineInput> random_online_inputs(const Topology& topology,
     input.change.kind = fails ? Event::Kind::link_down : Event::Kind::link_bandwidth;
     const std::int64_t full = topology.link(input.change.link).bandwidth.bytes_per_second;
     if (!fails) input.change.bandwidth = Bandwidth{full / 100 * rng.between(10, 90)};
-    inputs.push_back(input);
+    drawn.push_back(input);
     input.at += Time{rng.between(200'000'000, 3'000'000'000)};
     input.change.kind = Event::Kind::link_up;
     input.change.bandwidth = Bandwidth{};
-    inputs.push_back(std::move(input));
+    drawn.push_back(std::move(input));
   }
-  std::stable_sort(inputs.begin(), inputs.end(),
-                   [](const OnlineInput& a, const OnlineInput& b) { return a.at < b.at; });
+  std::vector<std::size_t> order(drawn.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    return std::pair(drawn[a].at, a) < std::pair(drawn[b].at, b);
+  });
+  std::vector<OnlineInput> inputs;
+  for (const std::size_t i : order) inputs.push_back(std::move(drawn[i]));
   OnlineInput end;
   end.kind = OnlineInput::Kind::end;
   end.at = inputs.empty() ? Time{0} : inputs.back().at;
@@ -122,9 +125,15 @@ OnlineMeasurement measure_online(const Topology& topology, const std::vector<Onl
   for (const OnlineIncrement::Finished& each : record.finished()) {
     const Job& job = planner.jobs()[static_cast<std::size_t>(each.job)];
     result.weight += job.weight;
+    const Time alone = planner.alone_times()[static_cast<std::size_t>(each.job)];
+    result.alone_s += alone.seconds();
+    const double slowdown = (each.at - job.start).seconds() / std::max(1e-12, alone.seconds());
+    result.slowdown_mean += slowdown;
+    result.slowdown_most = std::max(result.slowdown_most, slowdown);
     result.weighted_flow_s += static_cast<double>(job.weight) * (each.at - job.start).seconds();
     ++result.jobs;
   }
+  if (result.jobs > 0) result.slowdown_mean /= static_cast<double>(result.jobs);
   result.cpu = cost_of(std::move(cpu));
   result.wall = cost_of(std::move(wall));
   const EventfulPlan plan = record.plan();

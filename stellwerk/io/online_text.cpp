@@ -206,18 +206,43 @@ OnlineIncrement parse_online_increment(std::string_view line, const std::string&
   return increment;
 }
 
-std::string format_arrival(const Job& job, Time at, const Topology& topology) {
+std::string format_online_input(const OnlineInput& input, const Topology& topology) {
+  std::string text = "{\"at\": " + json::quote(to_exact_string(input.at));
+  const auto event = [&](const std::string& what) {
+    return text + ", \"event\": " + json::quote(what) + "}";
+  };
+  switch (input.kind) {
+    case OnlineInput::Kind::tick:
+      return event("tick");
+    case OnlineInput::Kind::end:
+      return event("end");
+    case OnlineInput::Kind::departure:
+      return event("job " + input.name + " leaves");
+    case OnlineInput::Kind::change: {
+      Problem bare;
+      bare.topology = topology;
+      Event change = input.change;
+      change.at = input.at;
+      // "12us: link A->B down"
+      if (change.kind == Event::Kind::link_bandwidth) {
+        return event("link " + topology.link_name(change.link) + " bandwidth " +
+                     to_exact_string(change.bandwidth));
+      }
+      const std::string what = describe(change, bare);
+      return event(what.substr(what.find(": ") + 2));
+    }
+    case OnlineInput::Kind::arrival:
+      break;
+  }
   std::string jobs;
-  append_jobs(jobs, {job}, topology, JobForm::file, "");
+  append_jobs(jobs, {input.job}, topology, JobForm::file, "");
   // The list on one line, without its brackets.
   std::string line;
   for (const char c : jobs) {
     if (c != '\n') line += c;
   }
   const std::size_t first = line.find('{');
-  const std::size_t last = line.rfind('}');
-  return "{\"at\": " + json::quote(to_exact_string(at)) +
-         ", \"arrives\": " + line.substr(first, last - first + 1) + "}";
+  return text + ", \"arrives\": " + line.substr(first, line.rfind('}') - first + 1) + "}";
 }
 
 }  // namespace stellwerk

@@ -33,7 +33,7 @@ std::string format_online_increment(const OnlineIncrement& increment);
 /// Reads what format_online_increment writes. Throws Error(unreadable_input) that begins with `label`.
 OnlineIncrement parse_online_increment(std::string_view line, const std::string& label);
 
-/// A line that parses as this arrival.
-std::string format_arrival(const Job& job, Time at, const Topology& topology);
+/// A line that OnlineReader reads as this input.
+std::string format_online_input(const OnlineInput& input, const Topology& topology);
 
 }  // namespace stellwerk

@@ -111,6 +111,7 @@ class OnlinePlanner::Planning : private LiveTasks::Listener {
 
   const Topology& topology() const { return topology_; }
   const std::vector<Job>& jobs() const { return all_jobs_; }
+  const std::vector<Time>& alone_times() const { return alone_; }
 
  private:
   // --- Inputs -------------------------------------------------------------------------------------
@@ -155,6 +156,7 @@ class OnlinePlanner::Planning : private LiveTasks::Listener {
     if (job.auto_chunks) job.auto_chunks = false;  // one a block
     names_.insert(job.name);
     all_jobs_.push_back(job);
+    alone_.emplace_back();
     const auto number = static_cast<std::int32_t>(all_jobs_.size() - 1);
     const std::vector<NodeId> ranks = job.ranks;
     OnlineJob& own = active_[number];
@@ -513,6 +515,7 @@ class OnlinePlanner::Planning : private LiveTasks::Listener {
   void run(std::int32_t number, std::shared_ptr<const LiveJob> live) {
     OnlineJob& own = active_.at(number);
     if (own.alone.ps == 0) own.alone = longest_chain(*live);
+    alone_[static_cast<std::size_t>(number)] = own.alone;
     own.last_piece.assign(live->graph->size(), 0);
     own.slot = static_cast<std::int32_t>(job_of_slot_.size());
     job_of_slot_.push_back(number);
@@ -726,6 +729,7 @@ class OnlinePlanner::Planning : private LiveTasks::Listener {
   std::vector<LinkId> current_link_;  // of its links: the network's
   // Jobs.
   std::vector<Job> all_jobs_;
+  std::vector<Time> alone_;  // times
   std::set<std::string> names_;
   std::map<std::int32_t, OnlineJob> active_;
   std::vector<std::int32_t> job_of_slot_;
@@ -745,5 +749,6 @@ OnlinePlanner::~OnlinePlanner() = default;
 OnlineIncrement OnlinePlanner::apply(const OnlineInput& input) { return planning_->apply(input); }
 const Topology& OnlinePlanner::topology() const { return planning_->topology(); }
 const std::vector<Job>& OnlinePlanner::jobs() const { return planning_->jobs(); }
+const std::vector<Time>& OnlinePlanner::alone_times() const { return planning_->alone_times(); }
 
 }  // namespace stellwerk

@@ -98,6 +98,8 @@ class OnlinePlanner {
   const Topology& topology() const;
   /// Jobs that have arrived, with the starts that they got.
   const std::vector<Job>& jobs() const;
+  /// How long each of them takes by itself, on the network as it was then; 0: that is not known.
+  const std::vector<Time>& alone_times() const;
 
  private:
   class Planning;

@@ -58,7 +58,8 @@ TEST_F(Cli, HelpShowsAnExampleForEveryOption) {
                                     "topo check",  "topo fit",    "export",       "import",
                                     "library",     "planners",    "compare",      "bench published",
                                     "bench scale", "bench peers", "bench random", "bench jobs",
-                                    "overlay",     "replan",      "bench replan"}) {
+                                    "overlay",     "replan",      "bench replan", "online",
+                                    "bench online"}) {
     const Outcome help = box.run(command + " --help");
     EXPECT_EQ(help.status, 0) << command;
     EXPECT_EQ(help.out, box.run("help " + command).out);

@@ -210,7 +210,8 @@ TEST(Tables, BrokenInputDrawsOneLine) {
       {"compare -t ring:4 -c allgather -s 1K --topolgy x", 2,
        "unknown option '--topolgy'; did you mean '--topology'?"},
       {"bench", 2,
-       "'bench' needs one of: published, scale, peers, random, jitter, experts, jobs, replan"},
+       "'bench' needs one of: published, scale, peers, random, jitter, experts, jobs, replan, "
+       "online"},
       {"bench publishd", 2, "unknown command 'bench publishd'; did you mean 'bench published'?"},
       {"bench published --reference missing.csv", 3,
        "missing.csv: cannot be opened: No such file or directory"},
