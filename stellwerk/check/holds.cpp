@@ -326,6 +326,8 @@ void Holds::add_losses() {
   for (const NodeId node : flights_.changes().ever_lost()) {
     if (known(node) == nullptr && events_.empty()) continue;
     for (const std::int64_t at : flights_.changes().losses(node)) {
+      // Before it is ready nobody has anything of the sum.
+      if (at < problem_.chunks[chunk_].ready.ps) continue;
       events_.push_back({at, Step::loss, node, 0});
     }
   }

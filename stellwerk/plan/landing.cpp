@@ -352,6 +352,7 @@ class Lander {
     if (state_.any_failure) {
       for (const NodeId node : problem_.topology.node_ids()) {
         for (const Time at : state_.losses[node]) {
+          if (at < chunk.ready) continue;  // nobody has anything of it yet
           happenings_.push_back({at.ps, Step::loss, node, 0});
         }
       }

@@ -35,6 +35,7 @@ struct LiveJob {
   struct Begun {
     SendGraph::TaskId task;
     Bytes moved;
+    std::size_t source;  ///< its number among those that were told to have begun
   };
   std::vector<Begun> begun;
 };

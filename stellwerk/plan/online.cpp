@@ -416,6 +416,7 @@ class OnlinePlanner::Planning : private LiveTasks::Listener {
       if (own.left) continue;
       if (task < 0 || own.slot < 0) {
         broken = true;  // sent before the job was planned again
+        leave_orphan(own, own.pieces[p]);
         continue;
       }
       const bool nothing = kept.value == 0 && first.offset.value == 0;
@@ -424,6 +425,26 @@ class OnlinePlanner::Planning : private LiveTasks::Listener {
       tasks_->take_back({own.slot, task}, bytes - kept);
     }
     return broken;
+  }
+
+  /// The rest of a piece that no task has any more is to be sent again.
+  void leave_orphan(OnlineJob& own, const OnlinePiece& piece) const {
+    const Bytes moved = piece.sends.front().offset + piece.sends.front().bytes;
+    if (moved.value == 0) return;
+    OnlineBegun orphan{piece.sends, moved};
+    for (Send& send : orphan.sends) {
+      send.offset = Bytes{0};
+      send.bytes = own.base.chunks[send.chunk].bytes;
+    }
+    for (OnlineBegun& other : own.orphans) {
+      const bool same = other.sends.front().chunk == orphan.sends.front().chunk &&
+                        other.sends.front().op == orphan.sends.front().op &&
+                        other.sends.front().links == orphan.sends.front().links;
+      if (!same) continue;
+      other.moved = std::min(other.moved, moved);
+      return;
+    }
+    own.orphans.push_back(std::move(orphan));
   }
 
   /// Some leaves have all of a piece already: the branches to them stay as they are.
@@ -475,7 +496,9 @@ class OnlinePlanner::Planning : private LiveTasks::Listener {
   void plan_rest_of(std::int32_t number) {
     OnlineJob& own = active_.at(number);
     own.disturbed = true;
-    std::vector<OnlineBegun> begun;
+    std::vector<OnlineBegun> begun = std::move(own.orphans);
+    own.orphans.clear();
+    std::vector<TaskId> old_task(begun.size(), -1);
     if (own.slot >= 0) {
       const LiveJob& live = tasks_->job(own.slot);
       for (std::size_t i = 0; i < tasks_->size(own.slot); ++i) {
@@ -486,25 +509,41 @@ class OnlinePlanner::Planning : private LiveTasks::Listener {
         OnlineBegun entry{{}, moved};
         const SendGraph::Task& what = live.graph->task(task.task);
         live.graph->append_piece(task.task, Time{0}, what.full, Bytes{0}, what.bytes, entry.sends);
-        bool up = true;
         for (Send& send : entry.sends) {
-          for (LinkId& link : send.links) {
-            link = live.link[link.index()];
-            send.rate = std::min(send.rate, network_.own[link]);
-            up = up && bandwidth_now(link).bytes_per_second > 0;
-          }
+          for (LinkId& link : send.links) link = live.link[link.index()];
         }
-        if (up) begun.push_back(std::move(entry));
+        begun.push_back(std::move(entry));
+        old_task.push_back(task.task);
       }
-      stop(own);
     }
+    std::vector<std::vector<std::size_t>> pieces(begun.size());
+    for (std::size_t k = 0; k < begun.size(); ++k) {
+      // Over a link that is dead nothing goes on.
+      std::erase_if(begun[k].sends, [&](const Send& send) {
+        return std::any_of(send.links.begin(), send.links.end(),
+                           [&](LinkId link) { return bandwidth_now(link).bytes_per_second == 0; });
+      });
+      for (Send& send : begun[k].sends) {
+        for (const LinkId link : send.links) send.rate = std::min(send.rate, network_.own[link]);
+      }
+      for (std::size_t p = 0; p < own.pieces.size() && old_task[k] >= 0; ++p) {
+        if (own.pieces[p].task == old_task[k]) pieces[k].push_back(p);
+      }
+    }
+    stop(own);
     OnlineRest rest = plan_online_rest(own, begun, network_, clock_, options_.seed);
     own.landed = rest.landed;
     if (!rest.lost.empty()) {
       drop(number, rest.lost);
       return;
     }
-    if (rest.live) run(number, std::move(rest.live));
+    if (rest.live) {
+      const std::vector<LiveJob::Begun> go_on = rest.live->begun;
+      run(number, std::move(rest.live));
+      for (const LiveJob::Begun& each : go_on) {
+        for (const std::size_t p : pieces[each.source]) own.pieces[p].task = each.task;
+      }
+    }
     if (!rest.objection.empty()) {
       wait(number, rest.objection);
     } else {

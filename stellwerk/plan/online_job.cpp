@@ -219,12 +219,13 @@ class Rest {
       const auto task = static_cast<SendGraph::TaskId>(i);
       if (graph.task(task).alone_start != kLongAgo) continue;
       const Send send = send_of(live, task);
-      for (const OnlineBegun& begun : begun_) {
+      for (std::size_t k = 0; k < begun_.size(); ++k) {
+        const OnlineBegun& begun = begun_[k];
         const auto same = [&](const Send& other) {
           return other.chunk == send.chunk && other.op == send.op && other.links == send.links;
         };
         if (std::none_of(begun.sends.begin(), begun.sends.end(), same)) continue;
-        live.begun.push_back({task, begun.moved});
+        live.begun.push_back({task, begun.moved, k});
         break;
       }
     }

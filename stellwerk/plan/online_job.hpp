@@ -17,12 +17,19 @@ struct OnlinePiece {
   std::vector<Send> sends;      ///< several: partners; all with one range of bytes
 };
 
+/// A task that has begun and can go on: its sends, as whole chunks, and how much it has moved.
+struct OnlineBegun {
+  std::vector<Send> sends;
+  Bytes moved;
+};
+
 struct OnlineJob {
   Problem base;             ///< the network as it was at first, the job and its chunks
   std::int32_t number = 0;  ///< in the order of arrivals
   std::int32_t slot = -1;   ///< of its tasks; -1: it has none
   std::vector<OnlinePiece> pieces;
   std::vector<std::size_t> last_piece;  ///< by task of the slot: the last one that it began
+  std::vector<OnlineBegun> orphans;     ///< of earlier graphs, with bytes that were taken back
   Time alone;                           ///< how long it takes by itself
   Time landed;             ///< when the last of what was on its way at the last disturbance is in
   bool disturbed = false;  ///< it has been planned again
@@ -46,12 +53,6 @@ struct OnlineRest {
   std::string lost;               ///< why the job cannot be finished at all
   std::string objection;  ///< why it cannot be planned as things are; `live` then has what it has
                           ///< begun
-};
-
-/// A task that has begun and can go on: its sends, as whole chunks, and how much it has moved.
-struct OnlineBegun {
-  std::vector<Send> sends;
-  Bytes moved;
 };
 
 /// A new plan for what is left of the job at `at`, beside tasks that go on. Precondition: nothing of

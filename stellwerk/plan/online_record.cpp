@@ -78,6 +78,17 @@ void OnlineRecord::add(const OnlineInput& input, const OnlineIncrement& incremen
     check_job(each.job);
     finished_.push_back(each);
   }
+  if (input.kind == OnlineInput::Kind::change && input.change.kind == Event::Kind::gpu_lost) {
+    // Jobs that were done by then want nothing of that GPU any more, should it come back.
+    for (const OnlineIncrement::Finished& each : finished_) {
+      const auto j = static_cast<std::size_t>(each.job);
+      const std::vector<NodeId>& ranks = jobs_[j].ranks;
+      if (each.at > input.at) continue;
+      if (std::find(ranks.begin(), ranks.end(), input.change.node) != ranks.end()) {
+        leave(j, input.at);
+      }
+    }
+  }
   for (const OnlineIncrement::Trouble& each : increment.dropped) {
     check_job(each.job);
     leave(static_cast<std::size_t>(each.job), increment.at);
@@ -92,10 +103,12 @@ void OnlineRecord::leave(std::size_t job, Time at) {
 
 std::string OnlineRecord::wrong_finish(const std::vector<Time>& job_finish) const {
   for (const OnlineIncrement::Finished& each : finished_) {
-    const Time real = job_finish[static_cast<std::size_t>(each.job)];
-    if (real == each.at) continue;
-    return "job '" + jobs_[static_cast<std::size_t>(each.job)].name + "' is done at " +
-           to_exact_string(real) + ", not at " + to_exact_string(each.at);
+    const auto j = static_cast<std::size_t>(each.job);
+    const Time real = job_finish[j];
+    // What a GPU had that was lost later does not count any more.
+    if (real == each.at || (left_[j] != 0 && real < each.at)) continue;
+    return "job '" + jobs_[j].name + "' is done at " + to_exact_string(real) + ", not at " +
+           to_exact_string(each.at);
   }
   return "";
 }
