@@ -24,7 +24,11 @@ constexpr Time kUs{1'000'000};
 /// a <-> b <-> c at 1 GB/s without latency.
 Topology path() {
   IdVector<NodeId, Node> nodes;
-  for (const char* name : {"a", "b", "c"}) nodes.push_back({.name = name});
+  for (const char* name : {"a", "b", "c"}) {
+    Node node;
+    node.name = name;
+    nodes.push_back(std::move(node));
+  }
   IdVector<LinkId, Link> links;
   for (const auto& [from, to] : {std::pair{0, 1}, {1, 0}, {1, 2}, {2, 1}}) {
     links.push_back({NodeId(from), NodeId(to), Time{0}, Bandwidth{1'000'000'000}, ""});
