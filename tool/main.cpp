@@ -81,9 +81,6 @@ constexpr std::array kCommands = {
         "follows). Every event is\n"
         "answered by a line with all that is decided before its instant (docs/online.md).\n",
         declare_online},
-    Command{"bench online", "planning on line beside fair sharing, while links change", "[options]",
-            "Every run is put together to one plan and judged, with its events.\n",
-            declare_bench_online},
     Command{"topo show", "summarise a topology", "", "", declare_topo_show},
     Command{"topo list", "list the built-in topologies", "", "", declare_topo_list},
     Command{"topo convert", "write a topology in our own format", "[options]", "",
@@ -158,6 +155,9 @@ constexpr std::array kCommands = {
         "same ones. Every new plan is verified and every refusal proven; exit status 1 if one "
         "is not.\n",
         declare_bench_replan},
+    Command{"bench online", "planning on line beside fair sharing, while links change", "[options]",
+            "Every run is put together to one plan and judged, with its events.\n",
+            declare_bench_online},
     Command{"planners", "list the planners and what they can do", "", "", declare_planners},
 };
 

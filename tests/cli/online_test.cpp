@@ -56,7 +56,7 @@ TEST_F(OnlineCli, IncrementsAreAPlanThatIsJudged) {
 TEST_F(OnlineCli, NothingIsLostOrDoubledWhenItIsKilled) {
   const std::vector<std::string> words = split(online + "--events events --log log -o out");
   int killed = 0;
-  for (int milliseconds = 30; milliseconds < 500; milliseconds += 40) {
+  for (int milliseconds = 20; milliseconds < 200; milliseconds += 45) {
     const pid_t process = box.start(words);
     std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds));
     kill(process, SIGKILL);
