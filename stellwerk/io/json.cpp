@@ -209,7 +209,8 @@ class Builder {
   /// Counts a value outside entries of long lists.
   void count(std::size_t values = 1) {
     if (!lists_.empty() && (lists_.back() || list_of_entry())) return;
-    if ((values_ += values) > kMaxValues)
+    values_ += values;
+    if (values_ > kMaxValues)
       fail(fmt::format("more than {} values: none of our files has them here", kMaxValues));
   }
 

@@ -125,10 +125,15 @@ void check_figures(const Topology& topology, std::vector<Finding>& list) {
                    "links do not say where their figures are from");
 }
 
-std::vector<Finding> sorted(std::vector<Finding> list) {
-  std::stable_sort(list.begin(), list.end(),
-                   [](const Finding& a, const Finding& b) { return a.level < b.level; });
-  return list;
+/// Faults first, else in the order in which they were found.
+std::vector<Finding> sorted(const std::vector<Finding>& list) {
+  std::vector<Finding> result;
+  for (const Level level : {Level::fault, Level::doubt, Level::remark}) {
+    for (const Finding& finding : list) {
+      if (finding.level == level) result.push_back(finding);
+    }
+  }
+  return result;
 }
 
 }  // namespace
@@ -150,7 +155,7 @@ std::vector<Finding> findings(const Topology& topology) {
   check_reach(topology, list);
   check_symmetry(topology, list);
   check_figures(topology, list);
-  return sorted(std::move(list));
+  return sorted(list);
 }
 
 std::vector<Finding> findings(const Machine& machine, const std::string& file) {
@@ -192,7 +197,7 @@ std::vector<Finding> findings(const Machine& machine, const std::string& file) {
       list.push_back({Level::fault, error.what(), ""});
     }
   }
-  return sorted(std::move(list));
+  return sorted(list);
 }
 
 std::vector<Finding> findings(const ClusterFabric& fabric) {
@@ -232,7 +237,7 @@ std::vector<Finding> findings(const ClusterFabric& fabric) {
   ports.report(list, Level::remark, "port has an unknown rate: compose needs --nic-speed",
                "ports have unknown rates: compose needs --nic-speed, unless the machine says it");
   for (const std::string& note : fabric.notes) list.push_back({Level::remark, note, ""});
-  return sorted(std::move(list));
+  return sorted(list);
 }
 
 }  // namespace stellwerk
