@@ -17,7 +17,9 @@ class Reader {
   ClusterFabric read(std::string_view text) {
     for (line_ = 1; !text.empty(); ++line_) {
       const std::size_t end = std::min(text.find('\n'), text.size());
-      read_line(text.substr(0, std::min(end, text.find('#'))));
+      // Only this line is searched: the rest may be long.
+      const std::string_view line = text.substr(0, end);
+      read_line(line.substr(0, std::min(end, line.find('#'))));
       text.remove_prefix(std::min(end + 1, text.size()));
     }
     if (!blocks_ && !trees_) fail("there is neither SwitchName= nor BlockName= in it");
