@@ -10,6 +10,7 @@
 #include "stellwerk/io/formats.hpp"
 #include "stellwerk/io/load.hpp"
 #include "stellwerk/io/machine_topology.hpp"
+#include "stellwerk/io/text.hpp"
 #include "stellwerk/io/topology_file.hpp"
 #include "tool/commands.hpp"
 #include "tool/parse.hpp"
@@ -43,8 +44,14 @@ int compose(const ComposeOptions& options) {
     refuse("--fabric is missing: 'rails', 'switch', or a file (ibnetdiscover, Slurm, topograph)");
   const auto machine = load_machine(options.machine, options.hints);
   if (!machine) {
+    std::error_code ignored;
+    if (!std::filesystem::exists(options.machine, ignored))
+      throw Error(ErrorCode::unreadable_input,
+                  in_quotes(options.machine) + " is no file: compose joins copies of a machine " +
+                      "from its file, not topologies of the catalogue");
     throw Error(ErrorCode::unreadable_input,
-                options.machine + ": not the file of a machine (see 'stellwerk topo show')");
+                one_line(options.machine) + ": not the file of a machine (NCCL topology XML, " +
+                    "nvidia-smi topo -m, rocm-smi)");
   }
   NetworkRates rates;
   if (options.nic_speed) rates.nic = parse_bandwidth_option("--nic-speed", *options.nic_speed);

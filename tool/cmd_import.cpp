@@ -59,11 +59,14 @@ int run(const ImportOptions& options) {
   const std::string text = read_file(options.schedule, kMaxForeignBytes);
   const FormatRow* row = options.format ? &find_format(*options.format) : recognise(text);
   const bool sccl = row && row->name == "sccl";
-  if (row && !sccl && row->name != "teccl-schedule") {
+  const bool own = !row && text.substr(0, 4096).find("\"stellwerk.") != std::string::npos;
+  if (own || (row && !sccl && row->name != "teccl-schedule")) {
     throw Error(
         ErrorCode::unreadable_input,
-        options.schedule + ": recognised as " + std::string(row->summary) +
-            ", but a schedule of TE-CCL or an algorithm of SCCL, msccl-tools or TACCL is wanted");
+        options.schedule + ": recognised as " +
+            (own ? "a file of our own" : std::string(row->summary)) +
+            ", but a schedule of TE-CCL or an algorithm of SCCL, msccl-tools or TACCL is wanted" +
+            (own || row->remedy.empty() ? "" : "; " + std::string(row->remedy)));
   }
   auto [plan, published] =
       sccl ? import_sccl(text, chunk, options) : import_teccl(text, chunk, options);

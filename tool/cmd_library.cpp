@@ -43,6 +43,10 @@ struct Candidate {
   std::function<std::string(const std::string& name, std::int64_t least, std::int64_t most)> format;
 };
 
+struct File {
+  std::string path, contents;
+};
+
 [[noreturn]] void refuse(const std::string& message) { throw Error(ErrorCode::usage, message); }
 
 class Library {
@@ -59,9 +63,9 @@ class Library {
     planning_ = plan_options(options.planner);
   }
 
-  /// Plans, chooses and writes; adds lines to the table.
+  /// Plans and chooses; adds programs to the files, lines to the table.
   void make(Collective collective, const std::vector<Bytes>& sizes, const std::string& folder,
-            Table& table, std::string& csv) {
+            std::vector<File>& files, Table& table, std::string& csv) {
     std::vector<Candidate> candidates;
     for (const Bytes size : sizes) {
       candidates.push_back(plan_for(collective, size));
@@ -85,7 +89,7 @@ class Library {
       const std::int64_t most = last ? 0 : sizes[ranges[r + 1].first].value - 1;
       const std::string name = fmt::format("{}-{}", to_string(collective), r);
       const std::string path = (std::filesystem::path(folder) / (name + suffix_)).string();
-      write_file(path, candidates[range.plan].format(name, least, most));
+      files.push_back({path, candidates[range.plan].format(name, least, most)});
       table.add({std::string(to_string(collective)), to_string(Bytes{least}),
                  last ? "no limit" : to_string(Bytes{most}), plan.result.planner,
                  std::to_string(plan.problem.jobs[0].chunks),
@@ -170,7 +174,7 @@ int run(const LibraryOptions& options) {
   }
   Library library(options, load_topology(*options.topology, options.hints));
   std::error_code error;
-  std::filesystem::create_directories(*options.output, error);
+  const bool made = std::filesystem::create_directories(*options.output, error);
   if (error)
     throw Error(ErrorCode::unreadable_input,
                 *options.output + ": cannot be made: " + error.message());
@@ -184,8 +188,16 @@ int run(const LibraryOptions& options) {
   table.add({"collective", "from", "to", "planner", "chunks", "time at the least size",
              "at the largest", "file"});
   std::string csv = "collective,min_bytes,max_bytes,planner,chunks,file\n";
-  for (const Collective collective : collectives)
-    library.make(collective, sizes, *options.output, table, csv);
+  // Nothing is written until everything is there: runtimes would take half a library for a whole one.
+  std::vector<File> files;
+  try {
+    for (const Collective collective : collectives)
+      library.make(collective, sizes, *options.output, files, table, csv);
+  } catch (...) {
+    if (made) std::filesystem::remove(*options.output, error);
+    throw;
+  }
+  for (const File& file : files) write_file(file.path, file.contents);
   // Beside the folder: in it every file must be a program.
   write_file(*options.output + ".csv", csv);
   fmt::print("{}selection table: {}.csv\n", table.text(), *options.output);

@@ -50,7 +50,7 @@ constexpr std::array kCommands = {
             "--to FORMAT [options]",
             "What the format cannot express is refused, with the reason and what to change.\n",
             declare_export},
-    Command{"import", "read a schedule of TE-CCL as a plan: verified, timed anew",
+    Command{"import", "read a schedule of TE-CCL, TACCL or SCCL as a plan: verified, timed anew",
             "--chunk-size SIZE [options]", "", declare_import},
     Command{"library", "programs for a range of sizes, ready to install",
             "--topology T --collectives LIST -o FOLDER [options]",
@@ -90,7 +90,7 @@ constexpr std::array kCommands = {
         "Hosts and NICs are plugged in where the fabric's file says; machines of one kind only.\n",
         declare_topo_compose},
     Command{
-        "topo check", "is a topology sound?", "",
+        "topo check", "say what is wrong with a topology", "",
         "Machines and networks between them, too. Exit status 1 if there is a fault: somebody is "
         "cut off, or a figure is\nunknown.\n",
         declare_topo_check},

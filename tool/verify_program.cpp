@@ -91,10 +91,10 @@ int judge_mscclpp(std::string_view text, const std::string& path) {
     blocks = std::max(blocks, gpu.blocks.size());
   }
   fmt::print(
-      "{}: valid {}: {} of {} GPUs, {} operations; at most {} thread blocks and {} chunks of "
-      "scratch "
-      "on a GPU\n",
-      path, call, program.collective, program.gpus.size(), program.steps(), blocks, scratch);
+      "{}: valid {}: {} of {} GPUs, {} operations; at most {} thread block{} and {} chunk{} of "
+      "scratch on a GPU\n",
+      path, call, program.collective, program.gpus.size(), program.steps(), blocks,
+      blocks == 1 ? "" : "s", scratch, scratch == 1 ? "" : "s");
   if (const MscclppOutcome strict = run_mscclpp(program, true); strict.race)
     fmt::print("{}: rests on relaxed signals: {}\n", path, *strict.race);
   for (const std::string& trap : mscclpp_traps(program))

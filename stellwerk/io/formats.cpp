@@ -121,7 +121,7 @@ const FormatRow& find_format(std::string_view name) {
     list += (list.empty() ? "" : ", ") + std::string(row.name);
   }
   throw Error(ErrorCode::usage,
-              "--format " + in_quotes(name) + " is none of " + list + did_you_mean(name, names));
+              "format " + in_quotes(name) + " is none of " + list + did_you_mean(name, names));
 }
 
 const FormatRow* recognise(std::string_view text) {

@@ -218,7 +218,9 @@ class Reader {
       add(here, plug);
     }
     if (one_sided > 0)
-      fabric_.notes.push_back(std::to_string(one_sided) + " cables are listed from one end only");
+      fabric_.notes.push_back(std::to_string(one_sided) +
+                              (one_sided == 1 ? " cable is" : " cables are") +
+                              " listed from one end only");
     std::stable_sort(fabric_.ports.begin(), fabric_.ports.end(),
                      [](const ClusterFabric::Port& a, const ClusterFabric::Port& b) {
                        return std::tie(a.host, a.nic) < std::tie(b.host, b.nic);

@@ -261,6 +261,8 @@ class Builder {
 
 Document::Document(std::string_view text, const std::string& label, Origin origin)
     : label_(one_line(label)) {
+  if (text.find_first_not_of(" \t\r\n") == std::string_view::npos)
+    throw Error(ErrorCode::unreadable_input, label_ + ": is empty");
   Builder builder(*this, text, origin);
   nlohmann::json::sax_parse(text.begin(), text.end(), &builder);
 }

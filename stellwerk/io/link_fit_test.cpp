@@ -68,6 +68,13 @@ TEST(NcclTests, LayoutsAndPrefixesAreRead) {
   }
 }
 
+TEST(NcclTests, PlansOfOurOwnAreNotTakenForLogs) {
+  EXPECT_FALSE(looks_like_nccl_tests(
+      R"({"format": "stellwerk.plan/1", "result": {"algbw": 1, "busbw": 1}})"));
+  EXPECT_TRUE(
+      looks_like_nccl_tests(R"({"results": [{"out_of_place": {"alg_bw": 1.0, "bus_bw": 0.5}}]})"));
+}
+
 TEST(NcclTests, JsonIsRead) {
   const std::string row =
       R"({"size": 1024, "count": 256, "type": "float", "redop": "none", "root": "    -1",

@@ -305,7 +305,11 @@ NcclTestsLog read_json(std::string_view text, const std::string& file) {
 
 bool looks_like_nccl_tests(std::string_view text) {
   const auto has = [&](std::string_view what) { return text.find(what) != std::string_view::npos; };
-  return (has("algbw") && has("busbw")) || (has("\"alg_bw\"") && has("\"bus_bw\""));
+  const std::size_t start = text.find_first_not_of(" \t\r\n");
+  // Our own plans are JSON that speaks of algbw and busbw, too.
+  if (start != std::string_view::npos && text[start] == '{')
+    return has("\"alg_bw\"") && has("\"bus_bw\"");
+  return has("algbw") && has("busbw");
 }
 
 NcclTestsLog read_nccl_tests(std::string_view text, const std::string& file) {

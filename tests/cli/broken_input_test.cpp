@@ -99,7 +99,16 @@ TEST(BrokenInput, CommandLines) {
       {kPair, "topo fit x.json", 3,
        "x.json: not the output of nccl-tests or rccl-tests (text or JSON)"},
       {kPair, "topo compose x.json --fabric rails", 3,
-       "x.json: not the file of a machine (see 'stellwerk topo show')"},
+       "x.json: not the file of a machine (NCCL topology XML, nvidia-smi topo -m, rocm-smi)"},
+      {"", "topo compose dgx1 --fabric rails", 3,
+       "'dgx1' is no file: compose joins copies of a machine from its file, not topologies of the "
+       "catalogue"},
+      // The first collective has programs, but half a library must not be left behind.
+      {"", "library -t pair.json --collectives allgather,gather --sizes 1K -p greedy -o lib", 4,
+       "not expressible: runtimes have no gather with programs of its own"},
+      {kPlan, "import x.json --chunk-size 1MB", 3,
+       "x.json: recognised as a file of our own, but a schedule of TE-CCL or an algorithm of SCCL, "
+       "msccl-tools or TACCL is wanted"},
       {"", "topo shwo", 2, "unknown command 'topo shwo'; did you mean 'topo show'?"},
       {"", "help plna", 2, "unknown command 'plna'; did you mean 'plan'?"},
       {"", "plan", 2,
