@@ -34,7 +34,7 @@ struct Options {
 
 OnlineOptions planning_options(const Options& options) {
   OnlineOptions result;
-  const std::string planner = options.planner.value_or("list");
+  const std::string planner = options.planner.value_or("rounds");
   if (planner == "list") {
     result.method = OnlineMethod::list;
   } else if (planner == "rounds") {
@@ -313,9 +313,9 @@ RunCommand declare_online(Arguments& arguments) {
        "--have 17"},
       options->have);
   arguments.value({"--planner", "P",
-                   "who gets a link: the most urgent ('list', default), likewise with keys chosen "
-                   "every round ('rounds'), or all at fair rates ('fair')",
-                   "--planner rounds"},
+                   "who gets a link: the most urgent ('list'), likewise with keys chosen every "
+                   "round ('rounds', default), or all at fair rates ('fair')",
+                   "--planner list"},
                   options->planner);
   arguments.value({"--keys", "K",
                    "what is urgent: little work for its weight ('smith', default), or a deadline "
