@@ -2,6 +2,7 @@
 #include <fmt/core.h>
 
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <memory>
@@ -82,6 +83,10 @@ class EventLines {
   explicit EventLines(const std::optional<std::string>& path) {
     if (!path || *path == "-") return;
     label_ = *path;
+    // A folder can be opened, and would be read as no lines at all.
+    std::error_code ignored;
+    if (std::filesystem::is_directory(*path, ignored))
+      throw Error(ErrorCode::unreadable_input, *path + ": is a folder: name a file in it");
     file_.open(*path);
     if (!file_) throw Error(ErrorCode::unreadable_input, *path + ": cannot be read");
     in_ = &file_;
@@ -227,6 +232,10 @@ int check(const Options& options) {
                parse_online_increment(increment, increments.label()));
     ++count;
   }
+  std::int64_t unanswered = 0;
+  if (options.events && *options.events != "-") {
+    while (events.next(event)) ++unanswered;
+  }
   EventfulPlan plan = record.plan();
   const Verdict verdict = verify_sends(plan.problem, plan.sends, plan.events);
   if (!verdict.valid()) {
@@ -245,7 +254,10 @@ int check(const Options& options) {
     flow += static_cast<double>(job.weight) * (each.at - job.start).seconds();
   }
   Table table;
-  table.add({"increments", std::to_string(count)});
+  table.add(
+      {"increments",
+       fmt::format("{}{}", count,
+                   unanswered == 0 ? "" : fmt::format(" for {} events", count + unanswered))});
   table.add(
       {"jobs", fmt::format("{}, {} of them finished", jobs.size(), record.finished().size())});
   table.add({"sends", fmt::format("{}, {} of them cut", plan.sends.size(), record.cuts())});

@@ -43,6 +43,11 @@ TEST_F(OnlineCli, IncrementsAreAPlanThatIsJudged) {
   EXPECT_THAT(checked.out, HasSubstr("verified"));
   EXPECT_EQ(box.run("verify plan.json.zst").status, 0);
   EXPECT_EQ(box.run(online + "--events events").out, box.read("whole"));
+  // What lacks an increment is told from the whole, and a folder is no empty run.
+  box.write("begun", lines("whole", 64));
+  EXPECT_THAT(box.run(online + "--events events --check begun").out, HasSubstr("64 for 65 events"));
+  EXPECT_EQ(box.run(online + "--events events --check .").status, 3);
+  EXPECT_EQ(box.run(online + "--events .").status, 3);
   // A send that starts earlier than it may.
   std::string broken = box.read("whole");
   const std::size_t start = broken.find("],", broken.find("\"sends\": [[")) + 2;
