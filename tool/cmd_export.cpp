@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "stellwerk/base/error.hpp"
+#include "stellwerk/check/verify.hpp"
 #include "stellwerk/core/expansion.hpp"
 #include "stellwerk/io/chakra_writer.hpp"
 #include "stellwerk/io/file.hpp"
@@ -82,32 +83,37 @@ Parts export_chakra(const Plan& plan, const ExportOptions& options) {
   return parts;
 }
 
+/// Reports may show what is wrong with a plan; what others run or plan by must be valid. Only programs know of calls and
+/// runtimes.
+enum class Kind { report, schedule, program };
+
 struct Exporter {
   std::string_view name, summary;
+  Kind kind;
   Parts (*write)(const Plan& plan, const ExportOptions& options);
 };
 constexpr std::array kExporters = {
-    Exporter{"msccl-xml", "an MSCCL algorithm, for --target msccl, azure or rccl",
+    Exporter{"msccl-xml", "an MSCCL algorithm, for --target msccl, azure or rccl", Kind::program,
              [](const Plan& plan, const ExportOptions& options) -> Parts {
                return {{"", export_msccl(plan, options)}};
              }},
-    Exporter{"mscclpp", "an execution plan of MSCCL++ (JSON)",
+    Exporter{"mscclpp", "an execution plan of MSCCL++ (JSON)", Kind::program,
              [](const Plan& plan, const ExportOptions& options) -> Parts {
                return {{"", export_mscclpp(plan, options)}};
              }},
     Exporter{
-        "trace", "trace events for Perfetto or chrome://tracing",
+        "trace", "trace events for Perfetto or chrome://tracing", Kind::report,
         [](const Plan& plan, const ExportOptions&) -> Parts { return {{"", format_trace(plan)}}; }},
-    Exporter{"csv", "one line a send",
+    Exporter{"csv", "one line a send", Kind::report,
              [](const Plan& plan, const ExportOptions&) -> Parts {
                return {{"", format_sends_csv(plan)}};
              }},
     Exporter{"chakra", "Chakra traces for ASTRA-sim's custom collectives, a file a rank",
-             export_chakra},
+             Kind::program, export_chakra},
     Exporter{
-        "teccl", "a schedule as TE-CCL prints it (JSON)",
+        "teccl", "a schedule as TE-CCL prints it (JSON)", Kind::schedule,
         [](const Plan& plan, const ExportOptions&) -> Parts { return {{"", format_teccl(plan)}}; }},
-    Exporter{"nccl-graph", "ring orders of one host for NCCL_GRAPH_FILE (XML)",
+    Exporter{"nccl-graph", "ring orders of one host for NCCL_GRAPH_FILE (XML)", Kind::schedule,
              [](const Plan& plan, const ExportOptions&) -> Parts {
                return {{"", format_nccl_graph(plan)}};
              }},
@@ -119,11 +125,28 @@ std::string names() {
   return list;
 }
 
+/// What is said about programs to a format that is none.
+void refuse_program_options(const ExportOptions& options) {
+  const auto refuse_if = [&](bool given, std::string_view option) {
+    if (given) refuse(std::string(option) + " is for programs: --to msccl-xml, mscclpp or chakra");
+  };
+  refuse_if(options.target.has_value(), "--target");
+  refuse_if(options.protocol.has_value(), "--protocol");
+  refuse_if(options.in_place, "--in-place");
+  refuse_if(options.min_bytes.has_value(), "--min-bytes");
+  refuse_if(options.max_bytes.has_value(), "--max-bytes");
+}
+
 int run(const ExportOptions& options) {
   if (!options.to) refuse("--to is missing: name a format (" + names() + ")");
   for (const Exporter& row : kExporters) {
     if (row.name != *options.to) continue;
+    if (row.kind != Kind::program) refuse_program_options(options);
     Plan plan = read_plan(options.plan);
+    if (const auto objection = row.kind == Kind::report ? std::nullopt : judge(plan)) {
+      throw Error(ErrorCode::verification_failed,
+                  options.plan + ": not valid, so not for export: " + *objection);
+    }
     expand(plan);
     for (const Part& part : row.write(plan, options)) {
       if (options.output) {

@@ -291,7 +291,7 @@ TEST(RandomSuite, ThePortfolioIsNotAboveTheBestBaseline) {
   Case common;
   common.limit_s = 60;  // never met
   common.gap = 1;       // whatever comes first
-  for (RandomRow& row : random_rows(common, testing::rounds(6, 1), 5)) {
+  for (RandomRow& row : random_rows(common, 6, testing::rounds(5, 2))) {
     ASSERT_TRUE(row.measured.what.rival);
     row.measured.result = measure(row.measured.what);
     const Measurement& m = row.measured.result;

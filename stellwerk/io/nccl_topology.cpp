@@ -13,6 +13,8 @@
 namespace stellwerk {
 namespace {
 
+constexpr std::size_t kMostDevices = 20'000;
+
 /// NICs that claim more than this (Mbit/s) have a broken figure: some files hold 200000000.
 constexpr std::int64_t kMaxNicMegabits = 3'200'000;
 
@@ -71,6 +73,9 @@ class Reader {
   }
 
   void read_child(const pugi::xml_node& node, std::size_t parent, int depth) {
+    if (machine_.devices.size() > kMostDevices) {
+      fail(node, "more than " + std::to_string(kMostDevices) + " devices are not one machine");
+    }
     if (depth > kMaxXmlDepth) fail(node, "nested too deeply");  // parse_xml has refused it before
     const std::string_view tag = node.name();
     if (tag == "pci") {

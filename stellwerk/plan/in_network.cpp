@@ -135,6 +135,7 @@ class InNetwork {
         return outcome;
       }
       if (!serve(id)) {
+        if (blocked_) return unsupported("the limits of nodes let none of its trees through");
         return unsupported("job '" + problem_.jobs[problem_.chunks[id].job.index()].name +
                            "' has GPUs that no tree of switches which add and copy joins");
       }
@@ -177,7 +178,8 @@ class InNetwork {
     slow_down(shape.leaves, &Node::ejection);
     const Footprint footprint = reservations_.footprint(send);
     send.start = reservations_.earliest(footprint, from);
-    if (send.start == Time::max()) return std::nullopt;
+    blocked_ = send.start == Time::max();
+    if (blocked_) return std::nullopt;
     reservations_.add(footprint, send.start);
     Time last;
     for (const Time arrival : timing(problem_.topology, send).arrival)
@@ -191,6 +193,7 @@ class InNetwork {
   SwitchTrees trees_;
   Reservations reservations_;
   std::vector<std::size_t> sums_;  // by job: chunks so far
+  bool blocked_ = false;           // the last tree cannot be used at any time
   Schedule sends_;
 };
 

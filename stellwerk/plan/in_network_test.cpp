@@ -69,6 +69,16 @@ TEST(InNetwork, KeepsCapsAndGroups) {
   EXPECT_GT(planned(problem).ps, Time{300'000'000}.ps);  // 6 MB at 20 GB/s
 }
 
+TEST(InNetwork, SaysThatNoGroupIsLeft) {
+  const Topology free = catalogue_topology("switch:4,sums");
+  IdVector<NodeId, Node> nodes = free.nodes();
+  nodes[*free.find("switch")].max_groups = 0;
+  PlannerContext context;
+  const Topology none("none", "", nodes, free.links());
+  EXPECT_EQ(plan_in_network(problem_of(none, Collective::allreduce, 4096, 1), {}, context).message,
+            "the limits of nodes let none of its trees through");
+}
+
 TEST(InNetwork, SaysWhatItCannotDo) {
   const auto message = [](const char* topology, Collective collective) {
     PlannerContext context;

@@ -271,6 +271,16 @@ TEST_F(Cli, PlansBecomeProgramsThatVerify) {
   EXPECT_EQ(box.run("export plan.json --to chakra -o trace").status, 0);
   EXPECT_GT(box.read("trace.7.et").size(), 1000u);
   EXPECT_THAT(box.run("export plan.json --to csv").out, StartsWith("send,chunk,op,from,to,"));
+  EXPECT_THAT(box.run("export plan.json --to csv --in-place").err,
+              HasSubstr("--in-place is for programs: --to msccl-xml, mscclpp or chakra"));
+  // A program of a plan that is not valid would be wrong, too; a report may show what is wrong.
+  json plan = json::parse(box.read("plan.json"));
+  plan.at("result").at("transfer_time_ps") = 5;
+  box.write("broken.json", plan.dump());
+  const Outcome broken = box.run("export broken.json --to mscclpp");
+  EXPECT_EQ(broken.status, 1);
+  EXPECT_THAT(broken.err, HasSubstr("broken.json: not valid, so not for export: "));
+  EXPECT_EQ(box.run("export broken.json --to csv").status, 0);
 }
 
 TEST_F(Cli, ALibraryCoversAllSizesWithProgramsThatVerify) {

@@ -16,6 +16,7 @@
 #include "stellwerk/core/metrics.hpp"
 #include "stellwerk/plan/planner.hpp"
 #include "tests/property/random_plan.hpp"
+#include "tests/support/sanitized.hpp"
 
 namespace stellwerk {
 namespace {
@@ -671,7 +672,7 @@ RandomPlan changed(Rng& rng, Change change) {
   return {};
 }
 
-constexpr int kPlans = 1000;
+constexpr int kPlans = testing::rounds(1000, 250);
 
 TEST(Mutation, DamagedPlansAreRefusedForTheRightReason) {
   Rng rng(2024);
