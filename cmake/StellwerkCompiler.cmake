@@ -47,7 +47,8 @@ function(stellwerk_precompile target)
       <optional> <queue> <set> <span> <string> <string_view> <tuple> <utility> <vector> ${ARGN})
     if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
       # g++ 12 forgets that they are system headers, and doubts char_traits::copy.
-      target_compile_options(${target} PRIVATE -Wno-array-bounds)
+      target_compile_options(${target} PRIVATE -Wno-array-bounds -Wno-stringop-overflow
+                                               -Wno-stringop-overread -Wno-restrict)
     endif()
   endif()
 endfunction()
