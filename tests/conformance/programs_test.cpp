@@ -101,7 +101,9 @@ TEST(Programs, OfEveryPlannerAreRight) {
           for (const bool in_place : {false, true}) {
             EXPECT_EQ(
                 judged(plan, chunks == 1 ? MscclDialect::rccl : MscclDialect::msccl, in_place), "");
-            if (chunks == 1) EXPECT_EQ(judged_puts(plan, in_place), "");
+            if (chunks == 1) {
+              EXPECT_EQ(judged_puts(plan, in_place), "");
+            }
             ++programs[row.name];
           }
         }
