@@ -20,6 +20,7 @@
 #include <string>
 #include <utility>
 
+#include "stellwerk/check/simulate.hpp"
 #include "stellwerk/plan/crossbar_order.hpp"
 #include "stellwerk/plan/move_schedule.hpp"
 #include "stellwerk/plan/polish.hpp"
@@ -30,6 +31,7 @@ namespace {
 constexpr std::size_t kFewMoves = 20'000;      // everything is tried
 constexpr std::size_t kManyMoves = 400'000;    // one round of improvements
 constexpr std::size_t kMostMoves = 8'000'000;  // 1 GB of sends and more
+constexpr double kSecondsToRetime = 3e-6;      // a send
 constexpr int kFewSweeps = 3;                  // moves of single parcels do the rest
 constexpr double kRoutedWell = 1.0003;         // of the bound
 constexpr double kScheduledWell = 1.0005;
@@ -189,6 +191,10 @@ PlannerOutcome plan_flow(const Problem& problem, const PlanOptions& options,
   if (!outcome.has_plan()) return outcome;
   if (outcome.sends.size() <= kFewMoves && !options.quick) {
     outcome.sends = polish(problem, outcome.sends, context.stop);
+  } else if (outcome.sends.size() <= kManyMoves &&
+             kSecondsToRetime * static_cast<double>(outcome.sends.size()) <
+                 context.stop.seconds_left()) {
+    outcome.sends = simulate(problem, outcome.sends).sends;
   }
   return outcome;
 }
