@@ -28,7 +28,7 @@ enum class OnlineKeys : std::uint8_t {
 };
 
 struct OnlineOptions {
-  OnlineMethod method = OnlineMethod::rounds;
+  OnlineMethod method = OnlineMethod::list;
   OnlineKeys keys = OnlineKeys::smith;
   Time round{100'000'000};  ///< rounds: how long one is; positive
   Relays relays = Relays::all;
