@@ -9,6 +9,9 @@
 
 namespace stellwerk {
 
+/// What simulate() takes for a send, about: it does not look at the clock, so callers do beforehand.
+inline constexpr double kSecondsToRetime = 3e-6;
+
 struct SimulateOptions {
   /// Latencies and bandwidths to use instead of the problem's (same nodes and links). A send's rate
   /// is then scaled down to what its links can carry.

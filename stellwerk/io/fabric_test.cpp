@@ -11,10 +11,13 @@
 #include "stellwerk/io/file.hpp"
 #include "stellwerk/io/formats.hpp"
 #include "stellwerk/io/machine_topology.hpp"
+#include "tests/support/expect_refused.hpp"
 #include "tests/support/paths.hpp"
 
 namespace stellwerk {
 namespace {
+
+using testing::expect_refused;
 
 using Names = std::vector<std::string>;
 
@@ -51,16 +54,6 @@ std::string replaced(std::string text, const std::string& from, const std::strin
   const std::size_t at = text.find(from);
   EXPECT_NE(at, std::string::npos) << from;
   return at == std::string::npos ? text : text.replace(at, from.size(), to);
-}
-
-template <class Read>
-void expect_refused(const Read& read, const std::string& part) {
-  try {
-    read();
-    FAIL() << "accepted; wanted: " << part;
-  } catch (const Error& error) {
-    EXPECT_NE(std::string(error.what()).find(part), std::string::npos) << error.what();
-  }
 }
 
 TEST(Ibnetdiscover, CablesAndPortsAreCountedOnce) {

@@ -8,20 +8,13 @@
 #include "stellwerk/base/rng.hpp"
 #include "stellwerk/io/catalogue.hpp"
 #include "stellwerk/io/file.hpp"
+#include "tests/support/expect_refused.hpp"
 #include "tests/support/paths.hpp"
 
 namespace stellwerk {
 namespace {
 
-template <class Read>
-void expect_refused(const Read& read, const std::string& part) {
-  try {
-    read();
-    FAIL() << "accepted; wanted: " << part;
-  } catch (const Error& error) {
-    EXPECT_NE(std::string(error.what()).find(part), std::string::npos) << error.what();
-  }
-}
+using testing::expect_refused;
 
 /// A log of `ranks` ranks of 8 a host that takes alpha + size / rate.
 std::string log_text(std::size_t ranks, double factor, bool new_layout, const std::string& prefix) {

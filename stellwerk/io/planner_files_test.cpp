@@ -16,20 +16,13 @@
 #include "stellwerk/io/teccl_schedule.hpp"
 #include "stellwerk/io/teccl_writer.hpp"
 #include "stellwerk/plan/planner.hpp"
+#include "tests/support/expect_refused.hpp"
 #include "tests/support/paths.hpp"
 
 namespace stellwerk {
 namespace {
 
-template <class Read>
-void expect_refused(const Read& read, const std::string& part) {
-  try {
-    read();
-    FAIL() << "accepted; wanted: " << part;
-  } catch (const Error& error) {
-    EXPECT_NE(std::string(error.what()).find(part), std::string::npos) << error.what();
-  }
-}
+using testing::expect_refused;
 
 std::string taccl(const std::string& rest) {
   return R"({"name": "X_1MB", "gpus_per_node": 8, "alpha": 0.5, )" + rest + "}";

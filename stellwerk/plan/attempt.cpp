@@ -21,8 +21,7 @@ namespace {
 
 /// Larger plans are not re-timed once they are good enough.
 constexpr std::size_t kManySends = 100'000;
-/// What it takes to re-time a send, and to judge it.
-constexpr double kSecondsToRetime = 3e-6;
+/// What it takes to judge a send.
 constexpr double kSecondsToJudgeSend = 0.7e-6;
 /// What it takes to re-time and judge a delivery.
 constexpr double kSecondsToJudge = 1.5e-6;

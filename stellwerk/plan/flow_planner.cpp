@@ -31,7 +31,6 @@ namespace {
 constexpr std::size_t kFewMoves = 20'000;      // everything is tried
 constexpr std::size_t kManyMoves = 400'000;    // one round of improvements
 constexpr std::size_t kMostMoves = 8'000'000;  // 1 GB of sends and more
-constexpr double kSecondsToRetime = 3e-6;      // a send
 constexpr int kFewSweeps = 3;                  // moves of single parcels do the rest
 constexpr double kRoutedWell = 1.0003;         // of the bound
 constexpr double kScheduledWell = 1.0005;

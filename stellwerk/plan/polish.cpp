@@ -9,13 +9,12 @@ namespace stellwerk {
 namespace {
 constexpr std::size_t kManySends = 200'000;
 constexpr int kJustifyRounds = 2;
-constexpr double kSecondsPerSend = 3e-6;  // of re-timing, about; pruning takes half of that
 }  // namespace
 
 Schedule polish(const Problem& problem, const Schedule& sends, const StopCondition& stop) {
   // Nothing here polls: what would take too long is left out.
   const auto time_for = [&](double passes) {
-    const double seconds = passes * kSecondsPerSend * static_cast<double>(sends.size());
+    const double seconds = passes * kSecondsToRetime * static_cast<double>(sends.size());
     return !stop.should_stop() && seconds < stop.seconds_left();
   };
   if (!time_for(2)) return sends;

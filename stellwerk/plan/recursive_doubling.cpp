@@ -26,8 +26,6 @@
 namespace stellwerk {
 namespace {
 
-constexpr double kSecondsToRetime = 3e-6;  // a send
-
 /// AllReduce jobs only.
 class Exchanges {
  public:
