@@ -14,6 +14,7 @@
 #include "stellwerk/io/mscclpp_writer.hpp"
 #include "stellwerk/io/nccl_graph_writer.hpp"
 #include "stellwerk/io/plan_file.hpp"
+#include "stellwerk/io/rank_order_writer.hpp"
 #include "stellwerk/io/teccl_writer.hpp"
 #include "stellwerk/io/text.hpp"
 #include "stellwerk/io/trace_writer.hpp"
@@ -83,6 +84,18 @@ Parts export_chakra(const Plan& plan, const ExportOptions& options) {
   return parts;
 }
 
+Parts export_nccl_graphs(const Plan& plan, const ExportOptions& options) {
+  Parts parts;
+  for (NcclGraph& graph : format_nccl_graphs(plan)) {
+    if (!graph.host.empty() && !options.output)
+      refuse(
+          "--output is missing: hosts differ, so --to nccl-graph writes a file for each, "
+          "NAME.HOST.xml");
+    parts.push_back({graph.host.empty() ? "" : "." + graph.host + ".xml", std::move(graph.text)});
+  }
+  return parts;
+}
+
 /// Reports may show what is wrong with a plan; what others run or plan by must be valid. Only programs know of calls and
 /// runtimes.
 enum class Kind { report, schedule, program };
@@ -113,9 +126,17 @@ constexpr std::array kExporters = {
     Exporter{
         "teccl", "a schedule as TE-CCL prints it (JSON)", Kind::schedule,
         [](const Plan& plan, const ExportOptions&) -> Parts { return {{"", format_teccl(plan)}}; }},
-    Exporter{"nccl-graph", "ring orders of one host for NCCL_GRAPH_FILE (XML)", Kind::schedule,
+    Exporter{"nccl-graph", "ring orders for NCCL_GRAPH_FILE (XML), a file a host where they differ",
+             Kind::schedule, export_nccl_graphs},
+    Exporter{"hostfile", "the order of ranks: a host a line, for SLURM_HOSTFILE", Kind::report,
              [](const Plan& plan, const ExportOptions&) -> Parts {
-               return {{"", format_nccl_graph(plan)}};
+               return {
+                   {"", format_rank_order(plan.problem.topology, rank_order(plan), "hostfile")}};
+             }},
+    Exporter{"rankfile", "the order of ranks: an Open MPI rank file", Kind::report,
+             [](const Plan& plan, const ExportOptions&) -> Parts {
+               return {
+                   {"", format_rank_order(plan.problem.topology, rank_order(plan), "rankfile")}};
              }},
 };
 

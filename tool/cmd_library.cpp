@@ -165,13 +165,7 @@ int run(const LibraryOptions& options) {
     refuse("--collectives is missing, as in --collectives allgather,allreduce");
   if (!options.output) refuse("--output is missing: name a folder");
   const std::vector<Bytes> sizes = parse_sizes("--sizes", options.sizes.value_or("1K..1G"));
-  std::vector<Collective> collectives;
-  for (std::size_t begin = 0; begin <= options.collectives->size();) {
-    const std::size_t end =
-        std::min(options.collectives->find(',', begin), options.collectives->size());
-    collectives.push_back(parse_collective(options.collectives->substr(begin, end - begin)));
-    begin = end + 1;
-  }
+  const std::vector<Collective> collectives = parse_collectives(*options.collectives);
   Library library(options, load_topology(*options.topology, options.hints));
   std::error_code error;
   const bool made = std::filesystem::create_directories(*options.output, error);

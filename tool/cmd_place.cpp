@@ -11,6 +11,7 @@
 #include "stellwerk/io/fabric.hpp"
 #include "stellwerk/io/file.hpp"
 #include "stellwerk/io/load.hpp"
+#include "stellwerk/io/rank_order_writer.hpp"
 #include "stellwerk/io/text.hpp"
 #include "stellwerk/plan/placement.hpp"
 #include "tool/commands.hpp"
@@ -65,31 +66,6 @@ std::vector<NodeId> allocated_by_slurm(const Topology& topology, const std::stri
   return result;
 }
 
-/// Hosts in a list for srun, an Open MPI rank file, or names of GPUs.
-std::string rank_file(const Topology& topology, const std::vector<NodeId>& ranks,
-                      const std::string& format) {
-  std::string text;
-  for (std::size_t i = 0; i < ranks.size(); ++i) {
-    const Node& node = topology.node(ranks[i]);
-    if (format == "names") {
-      text += node.name + "\n";
-      continue;
-    }
-    if (node.host.empty()) refuse("--format " + format + ": GPU '" + node.name + "' has no host");
-    if (format == "hosts") {
-      text += node.host + "\n";
-    } else {
-      // The GPU's number in its host.
-      std::size_t slot = 0;
-      for (const NodeId other : topology.gpus()) {
-        if (other < ranks[i] && topology.node(other).host == node.host) ++slot;
-      }
-      text += fmt::format("rank {}={} slot={}\n", i, node.host, slot);
-    }
-  }
-  return text;
-}
-
 PlacementRequest stated(const Options& options) {
   if (!options.topology) refuse("--topology is missing: name the cluster");
   if (!options.collective || !options.size) {
@@ -137,8 +113,8 @@ PlacementRequest stated(const Options& options) {
 
 int run(const Options& options) {
   const std::string format = options.format.value_or("names");
-  if (format != "names" && format != "hosts" && format != "rankfile") {
-    refuse("--format: '" + format + "' is none of names, hosts, rankfile");
+  if (format != "names" && format != "hostfile" && format != "rankfile") {
+    refuse("--format: '" + format + "' is none of names, hostfile, rankfile");
   }
   if (options.output) check_writable(*options.output);
   const PlacementRequest request = stated(options);
@@ -168,7 +144,8 @@ int run(const Options& options) {
                 "no candidate has a plan: free more GPUs, or try --relays all");
   }
   if (options.output) {
-    write_file(*options.output, rank_file(request.topology, placements.front().ranks, format));
+    write_file(*options.output,
+               format_rank_order(request.topology, placements.front().ranks, format));
     fmt::print("written to {}\n", *options.output);
   }
   return 0;
@@ -202,9 +179,9 @@ RunCommand declare_place(Arguments& arguments) {
   arguments.value({"-o,--output", "FILE", "write the best order of ranks", "-o ranks.txt"},
                   options->output);
   arguments.value({"--format", "F",
-                   "of that file: 'names' of GPUs (default), 'hosts' (for srun "
+                   "of that file: 'names' of GPUs (default), 'hostfile' (for srun "
                    "--distribution=arbitrary), 'rankfile' (Open MPI)",
-                   "--format hosts"},
+                   "--format hostfile"},
                   options->format);
   return [options] { return run(*options); };
 }

@@ -41,6 +41,7 @@ RunCommand declare_cache_limit(Arguments& arguments);
 RunCommand declare_export(Arguments& arguments);
 RunCommand declare_import(Arguments& arguments);
 RunCommand declare_library(Arguments& arguments);
+RunCommand declare_tune(Arguments& arguments);
 RunCommand declare_replan(Arguments& arguments);
 RunCommand declare_online(Arguments& arguments);
 RunCommand declare_bench_online(Arguments& arguments);

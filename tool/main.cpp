@@ -57,6 +57,11 @@ constexpr std::array kCommands = {
             "Every size is planned for, with the time limit for each; neighbouring sizes share a "
             "program where that costs little.\n",
             declare_library},
+    Command{"tune", "choose among NCCL's own algorithms, for its tuner plugin",
+            "--topology T [options]",
+            "Rings, trees and PAT with each protocol are simulated; for runtimes that load no "
+            "programs.\n",
+            declare_tune},
     Command{
         "replan", "plan anew from the middle of a plan when something happens",
         "--at TIME --event EVENT... [options]",

@@ -102,6 +102,16 @@ std::vector<Bytes> parse_sizes(const std::string& option, const std::string& tex
   return sizes;
 }
 
+std::vector<Collective> parse_collectives(const std::string& text) {
+  std::vector<Collective> result;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    result.push_back(parse_collective(text.substr(begin, end - begin)));
+    begin = end + 1;
+  }
+  return result;
+}
+
 Time parse_time_option(const std::string& option, const std::string& text) {
   try {
     return parse_time(text, true);

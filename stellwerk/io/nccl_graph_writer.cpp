@@ -4,96 +4,186 @@
 #include <limits>
 #include <map>
 #include <set>
-#include <vector>
 
 #include "stellwerk/base/error.hpp"
+#include "stellwerk/io/plan_rings.hpp"
 
 namespace stellwerk {
 namespace {
 
 [[noreturn]] void refuse(const std::string& what) {
-  throw Error(ErrorCode::unsolved, "NCCL's graphs hold rings of one host only: " + what);
+  throw Error(ErrorCode::unsolved, "not for NCCL's graphs: " + what);
 }
 
-/// The order in which a chunk goes round all ranks, from rank 0 on.
-std::vector<NodeId> order_of(const std::map<NodeId, NodeId>& next, NodeId first,
-                             const std::vector<NodeId>& ranks, const std::string& chunk) {
-  std::vector<NodeId> order{first};
-  for (auto step = next.find(first); step != next.end() && order.size() <= ranks.size();
-       step = next.find(order.back()))
-    order.push_back(step->second);
-  std::vector<NodeId> sorted = order, all = ranks;
-  std::sort(sorted.begin(), sorted.end());
-  std::sort(all.begin(), all.end());
-  if (sorted != all)
-    refuse("chunk " + chunk + " does not go round all ranks (plan with --planner ring)");
-  std::rotate(order.begin(), std::find(order.begin(), order.end(), ranks[0]), order.end());
-  return order;
+/// Number at the end of a name; nothing if it does not end so.
+std::optional<int> last_number(const std::string& name) {
+  std::size_t begin = name.size();
+  while (begin > 0 && name[begin - 1] >= '0' && name[begin - 1] <= '9') --begin;
+  if (begin == name.size() || name.size() - begin > 6) return std::nullopt;
+  return std::stoi(name.substr(begin));
 }
+
+class GraphWriter {
+ public:
+  explicit GraphWriter(const Plan& plan)
+      : plan_(plan),
+        topology_(plan.problem.topology),
+        ranks_(plan.problem.jobs.front().ranks),
+        found_(plan_rings(plan)) {
+    for (const NodeId rank : ranks_) {
+      const std::string& host = host_of(rank);
+      if (std::find(hosts_.begin(), hosts_.end(), host) == hosts_.end()) hosts_.push_back(host);
+    }
+    // A GPU's number in its host.
+    std::map<std::string, int> count;
+    for (const NodeId gpu : topology_.gpus()) device_.emplace(gpu, count[host_of(gpu)]++);
+    for (const PlanRing& ring : found_.rings) pieces_.push_back(pieces(ring));
+  }
+
+  std::vector<NcclGraph> graphs() const {
+    std::vector<NcclGraph> result;
+    for (std::size_t h = 0; h < hosts_.size(); ++h) result.push_back({hosts_[h], graph(h)});
+    const bool same = std::all_of(result.begin(), result.end(), [&](const NcclGraph& graph) {
+      return graph.text == result.front().text;
+    });
+    if (same) result = {{"", result.front().text}};
+    return result;
+  }
+
+ private:
+  /// What of a ring is in one host.
+  struct Piece {
+    std::vector<NodeId> gpus;
+    int nic_in = 0, nic_out = 0;  ///< several hosts
+  };
+
+  const std::string& host_of(NodeId node) const { return topology_.node(node).host; }
+
+  /// By host. NCCL joins the last GPU of a host with the first of the next one.
+  std::vector<Piece> pieces(const PlanRing& ring) const {
+    const std::size_t n = ring.order.size();
+    if (hosts_.size() == 1) return {{ring.order, 0, 0}};
+    std::size_t first = 0;  // where the ring comes into the first host
+    while (first < n && (host_of(ring.order[first]) != hosts_[0] ||
+                         host_of(ring.order[(first + n - 1) % n]) == hosts_[0]))
+      ++first;
+    std::vector<Piece> result;
+    int last_out = 0;  // of the last host, from where the ring comes into the first
+    for (std::size_t i = 0; i < n; ++i) {
+      const std::size_t at = (first + i) % n, before = (at + n - 1) % n;
+      const std::string& host = host_of(ring.order[at]);
+      if (i == 0 || host != host_of(ring.order[before])) {
+        if (result.size() == hosts_.size() || host != hosts_[result.size()]) {
+          refuse(
+              "a ring does not visit host after host in the order of the ranks, as NCCL does, but "
+              "comes from " +
+              topology_.node(ring.order[before]).name + " to " +
+              topology_.node(ring.order[at]).name);
+        }
+        result.emplace_back();
+        result.back().nic_in = nic(ring.steps[before], ring.order[at], false);
+        const int out = nic(ring.steps[before], ring.order[before], true);
+        (i > 0 ? result[result.size() - 2].nic_out : last_out) = out;
+      }
+      result.back().gpus.push_back(ring.order[at]);
+    }
+    result.back().nic_out = last_out;
+    return result;
+  }
+
+  /// Number of the NIC at one end of a step between hosts.
+  int nic(const Send* step, NodeId gpu, bool leaving) const {
+    std::string last;
+    if (step != nullptr) {
+      const std::string mark = "through " + host_of(gpu) + ".";
+      for (const LinkId id : step->links) {
+        const std::string& source = topology_.link(id).source;
+        for (std::size_t at = source.find(mark); at != std::string::npos;
+             at = source.find(mark, at + 1)) {
+          const std::size_t begin = at + mark.size();
+          const std::string name = source.substr(begin, source.find(';', begin) - begin);
+          if (name.starts_with("pci")) continue;
+          if (leaving || last.empty()) last = name;  // the one next to the network
+        }
+      }
+    }
+    if (const auto number = last_number(last)) return *number;
+    if (const auto rail = topology_.node(gpu).rail) return *rail;
+    refuse("the topology does not say which NIC joins " + topology_.node(gpu).name +
+           " to other hosts: give its nodes rails, or make it with 'stellwerk topo compose'");
+  }
+
+  /// GB/s that a ring gets on its slowest link, in a host and between hosts. Rings that share a link share its rate.
+  std::string speed(bool between) const {
+    std::map<LinkId, std::set<std::size_t>> users;
+    for (const Send& send : plan_.sends) {
+      for (const LinkId id : send.links) users[id].insert(found_.ring_of[send.chunk.index()]);
+    }
+    double least = std::numeric_limits<double>::max();
+    for (const auto& [id, sharing] : users) {
+      const Link& link = topology_.link(id);
+      if (hosts_.size() > 1 && (host_of(link.from) != host_of(link.to)) != between) continue;
+      least = std::min(least, static_cast<double>(link.bandwidth.bytes_per_second) / 1e9 /
+                                  static_cast<double>(sharing.size()));
+    }
+    if (least == std::numeric_limits<double>::max()) return speed(true);  // a GPU a host
+    std::string text = std::to_string(least);
+    text.resize(text.find('.') + 2);
+    return text;
+  }
+
+  bool nvlink() const {
+    return std::all_of(plan_.sends.begin(), plan_.sends.end(), [&](const Send& send) {
+      return std::all_of(send.links.begin(), send.links.end(), [&](LinkId id) {
+        const Link& link = topology_.link(id);
+        return host_of(link.from) != host_of(link.to) ||
+               link.source.find("NVLink") != std::string::npos;
+      });
+    });
+  }
+
+  std::string graph(std::size_t host) const {
+    std::string text = "<graphs version=\"1\">\n  <graph id=\"0\" pattern=\"4\" crossnic=\"" +
+                       std::string(crosses_nics() ? "1" : "0") + "\" nchannels=\"" +
+                       std::to_string(pieces_.size()) + "\" speedintra=\"" + speed(false) +
+                       "\" speedinter=\"" + speed(true) + "\" latencyinter=\"0\" typeintra=\"" +
+                       (nvlink() ? "NVL" : "SYS") + "\" typeinter=\"PIX\" samechannels=\"0\">\n";
+    for (const std::vector<Piece>& ring : pieces_) {
+      const Piece& piece = ring[host];
+      const auto net = [&](int nic) {
+        if (hosts_.size() > 1) text += "      <net dev=\"" + std::to_string(nic) + "\"/>\n";
+      };
+      text += "    <channel>\n";
+      net(piece.nic_in);
+      for (const NodeId gpu : piece.gpus)
+        text += "      <gpu dev=\"" + std::to_string(device_.at(gpu)) + "\"/>\n";
+      net(piece.nic_out);
+      text += "    </channel>\n";
+    }
+    return text + "  </graph>\n</graphs>\n";
+  }
+
+  /// Does a ring leave a host by another NIC than that by which it comes into the next?
+  bool crosses_nics() const {
+    return std::any_of(pieces_.begin(), pieces_.end(), [](const std::vector<Piece>& ring) {
+      for (std::size_t h = 0; h < ring.size(); ++h) {
+        if (ring[h].nic_out != ring[(h + 1) % ring.size()].nic_in) return true;
+      }
+      return false;
+    });
+  }
+
+  const Plan& plan_;
+  const Topology& topology_;
+  const std::vector<NodeId>& ranks_;
+  PlanRings found_;
+  std::vector<std::string> hosts_;
+  std::map<NodeId, int> device_;
+  std::vector<std::vector<Piece>> pieces_;
+};
 
 }  // namespace
 
-std::string format_nccl_graph(const Plan& plan) {
-  const Topology& topology = plan.problem.topology;
-  if (plan.problem.jobs.size() != 1) refuse("the plan has several jobs");
-  const std::vector<NodeId>& ranks = plan.problem.jobs[0].ranks;
-  for (const NodeId rank : ranks) {
-    if (topology.node(rank).host != topology.node(ranks[0]).host)
-      refuse("the plan is for several hosts");
-  }
-  std::vector<std::map<NodeId, NodeId>> next(plan.problem.chunks.size());
-  bool nvlink = true;
-  for (const Send& send : plan.sends) {
-    const SendTiming times = timing(topology, send);
-    const std::string chunk = std::to_string(send.chunk.value);
-    if (send.op != Op::copy)
-      refuse("the plan has sums: export the AllGather, NCCL uses a ring for both");
-    if (times.leaves.size() != 1 || times.sources.size() != 1)
-      refuse("chunk " + chunk + " is multicast (plan with --planner ring)");
-    const auto [entry, added] = next[send.chunk.index()].emplace(times.sources[0], times.leaves[0]);
-    if (!added && entry->second != times.leaves[0])
-      refuse("a rank sends chunk " + chunk + " to two others (plan with --planner ring)");
-    for (const LinkId id : send.links) {
-      nvlink = nvlink && topology.link(id).source.find("NVLink") != std::string::npos;
-    }
-  }
-  std::set<std::vector<NodeId>> rings;
-  std::vector<std::vector<NodeId>> ring_of;
-  for (std::size_t c = 0; c < next.size(); ++c) {
-    const Chunk& chunk = plan.problem.chunks[ChunkId(c)];
-    if (chunk.origins.empty()) refuse("the plan has sums");
-    ring_of.push_back(order_of(next[c], chunk.origins[0], ranks, std::to_string(c)));
-    rings.insert(ring_of.back());
-  }
-  // Rings that share a link share its rate.
-  std::map<LinkId, std::set<std::vector<NodeId>>> users;
-  for (const Send& send : plan.sends) {
-    for (const LinkId id : send.links) users[id].insert(ring_of[send.chunk.index()]);
-  }
-  double each = std::numeric_limits<double>::max();
-  for (const auto& [id, sharing] : users) {
-    each = std::min(each, static_cast<double>(topology.link(id).bandwidth.bytes_per_second) / 1e9 /
-                              static_cast<double>(sharing.size()));
-  }
-  // A GPU's number in its host.
-  std::map<NodeId, std::size_t> device;
-  for (const NodeId gpu : topology.gpus()) {
-    if (topology.node(gpu).host == topology.node(ranks[0]).host) device.emplace(gpu, device.size());
-  }
-  std::string speed = std::to_string(each);
-  speed.resize(speed.find('.') + 2);
-  std::string text =
-      "<graphs version=\"1\">\n  <graph id=\"0\" pattern=\"4\" crossnic=\"0\" nchannels=\"" +
-      std::to_string(rings.size()) + "\" speedintra=\"" + speed + "\" speedinter=\"" + speed +
-      "\" latencyinter=\"0\" typeintra=\"" + (nvlink ? "NVL" : "SYS") +
-      "\" typeinter=\"PIX\" samechannels=\"0\">\n";
-  for (const std::vector<NodeId>& ring : rings) {
-    text += "    <channel>\n";
-    for (const NodeId gpu : ring)
-      text += "      <gpu dev=\"" + std::to_string(device.at(gpu)) + "\"/>\n";
-    text += "    </channel>\n";
-  }
-  return text + "  </graph>\n</graphs>\n";
-}
+std::vector<NcclGraph> format_nccl_graphs(const Plan& plan) { return GraphWriter(plan).graphs(); }
 
 }  // namespace stellwerk

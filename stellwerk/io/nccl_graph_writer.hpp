@@ -2,14 +2,23 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "stellwerk/core/plan.hpp"
 
 namespace stellwerk {
 
-/// The rings of a plan of one host as NCCL graph XML: graph 0, a channel a ring, GPUs by their numbers in the host.
-/// Precondition: not compressed. Throws Error(unsolved) for plans that are no rings (AllGather or Broadcast whose every chunk
-/// goes round all ranks), and for several hosts, whose NICs a plan does not name.
-std::string format_nccl_graph(const Plan& plan);
+/// What one host's processes read.
+struct NcclGraph {
+  std::string host;  ///< empty if all hosts read the same
+  std::string text;
+};
+
+/// The rings of a plan as NCCL graph XML: graph 0, a channel a ring, GPUs by their numbers in the host; with several hosts
+/// between the NIC by which the ring comes in and the one by which it goes out. A NIC's number is the last one of its name, where
+/// links say which they go through (topo compose), and else the rail of its GPU. Precondition: not compressed. Throws
+/// Error(unsolved) for plans that are no rings (plan_rings), for rings that do not visit host after host in the order of the
+/// ranks (NCCL joins them so), and where the topology does not tell the NICs.
+std::vector<NcclGraph> format_nccl_graphs(const Plan& plan);
 
 }  // namespace stellwerk

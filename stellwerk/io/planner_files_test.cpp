@@ -12,6 +12,7 @@
 #include "stellwerk/io/load.hpp"
 #include "stellwerk/io/nccl_graph_writer.hpp"
 #include "stellwerk/io/planner_topologies.hpp"
+#include "stellwerk/io/rank_order_writer.hpp"
 #include "stellwerk/io/sccl_algorithm.hpp"
 #include "stellwerk/io/teccl_schedule.hpp"
 #include "stellwerk/io/teccl_writer.hpp"
@@ -182,15 +183,48 @@ TEST(TecclWriter, SchedulesReadBackAsThePlan) {
   }
   EXPECT_THROW(format_teccl(made("ring:4", "ring", Collective::allreduce)), Error);
   // Rings for NCCL: every GPU once a channel, in the order of the links.
-  const std::string graph = format_nccl_graph(made("ring:4", "ring", Collective::allgather));
+  const std::vector<NcclGraph> graphs =
+      format_nccl_graphs(made("ring:4", "ring", Collective::allgather));
+  ASSERT_EQ(graphs.size(), 1U);
+  const std::string& graph = graphs[0].text;
   EXPECT_NE(graph.find("nchannels=\"2\" speedintra=\"50.0\""), std::string::npos) << graph;
   const std::size_t first = graph.find("<gpu dev=\"0\"/>");
   const std::string next = graph.substr(graph.find("<gpu", first + 1), 14);
   EXPECT_TRUE(next == "<gpu dev=\"1\"/>" || next == "<gpu dev=\"3\"/>") << graph;
-  expect_refused([&] { format_nccl_graph(made("ring:4", "greedy", Collective::alltoall)); },
+  EXPECT_EQ(graph.find("<net"), std::string::npos);
+  expect_refused([&] { format_nccl_graphs(made("ring:4", "greedy", Collective::alltoall)); },
                  "does not go round all ranks");
-  expect_refused([&] { format_nccl_graph(made("dgx-h100:2", "ring", Collective::allgather)); },
-                 "several hosts");
+  // Over hosts: in by a NIC, past all GPUs, out by a NIC; what leaves one host is what comes into the next.
+  for (const NcclGraph& host :
+       format_nccl_graphs(made("rail:4x4", "ring", Collective::allgather))) {
+    for (std::size_t at = host.text.find("<channel>"); at != std::string::npos;
+         at = host.text.find("<channel>", at + 1)) {
+      const std::string channel = host.text.substr(at, host.text.find("</channel>", at) - at);
+      const auto count = [&](const std::string& what) {
+        std::size_t found = 0;
+        for (std::size_t p = channel.find(what); p != std::string::npos;
+             p = channel.find(what, p + 1))
+          ++found;
+        return found;
+      };
+      EXPECT_EQ(count("<gpu "), 4U) << host.text;
+      EXPECT_EQ(count("<net "), 2U) << host.text;
+      EXPECT_LT(channel.find("<net "), channel.find("<gpu ")) << host.text;
+      EXPECT_GT(channel.rfind("<net "), channel.rfind("<gpu ")) << host.text;
+    }
+    EXPECT_NE(host.text.find("typeintra=\"NVL\""), std::string::npos) << host.text;
+  }
+  expect_refused([&] { format_nccl_graphs(made("ndv2:2", "ring", Collective::allgather)); },
+                 "which NIC");
+  // Ranks follow the ring; without one they stay as they are.
+  const Plan ring = made("rail:2x2", "ring", Collective::allgather);
+  const std::string order = format_rank_order(ring.problem.topology, rank_order(ring), "rankfile");
+  EXPECT_TRUE(order == "rank 0=h0 slot=0\nrank 1=h1 slot=0\nrank 2=h1 slot=1\nrank 3=h0 slot=1\n" ||
+              order == "rank 0=h0 slot=0\nrank 1=h0 slot=1\nrank 2=h1 slot=1\nrank 3=h1 slot=0\n")
+      << order;
+  const Plan straight = made("rail:2x2", "greedy", Collective::alltoall);
+  EXPECT_EQ(format_rank_order(straight.problem.topology, rank_order(straight), "hostfile"),
+            "h0\nh0\nh1\nh1\n");
 }
 
 TEST(PlannerFiles, TheCorpusIsRead) {

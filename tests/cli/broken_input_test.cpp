@@ -106,6 +106,11 @@ TEST(BrokenInput, CommandLines) {
       // The first collective has programs, but half a library must not be left behind.
       {"", "library -t pair.json --collectives allgather,gather --sizes 1K -p greedy -o lib", 4,
        "not expressible: runtimes have no gather with programs of its own"},
+      {"", "tune -t dgx1 --collectives alltoall", 2,
+       "NCCL chooses no algorithm for alltoall: name allgather, allreduce, broadcast, reduce or "
+       "reducescatter"},
+      {kPlan, "export x.json --to hostfile", 4,
+       "GPU 'a' has no host, and a hostfile names hosts: give the topology's nodes a host"},
       {kPlan, "import x.json --chunk-size 1MB", 3,
        "x.json: recognised as a file of our own, but a schedule of TE-CCL or an algorithm of SCCL, "
        "msccl-tools or TACCL is wanted"},

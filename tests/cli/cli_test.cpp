@@ -53,13 +53,14 @@ TEST_F(Cli, SaysWhatItIs) {
 }
 
 TEST_F(Cli, HelpShowsAnExampleForEveryOption) {
-  for (const std::string command : {"plan",        "bound",       "verify",       "simulate",
-                                    "topo show",   "topo list",   "topo convert", "topo compose",
-                                    "topo check",  "topo fit",    "export",       "import",
-                                    "library",     "planners",    "compare",      "bench published",
-                                    "bench scale", "bench peers", "bench random", "bench jobs",
-                                    "overlay",     "replan",      "bench replan", "online",
-                                    "bench online"}) {
+  for (const std::string command :
+       {"plan",         "bound",       "verify",       "simulate",
+        "topo show",    "topo list",   "topo convert", "topo compose",
+        "topo check",   "topo fit",    "export",       "import",
+        "library",      "planners",    "compare",      "bench published",
+        "bench scale",  "bench peers", "bench random", "bench jobs",
+        "overlay",      "replan",      "bench replan", "online",
+        "bench online", "tune",        "place"}) {
     const Outcome help = box.run(command + " --help");
     EXPECT_EQ(help.status, 0) << command;
     EXPECT_EQ(help.out, box.run("help " + command).out);
@@ -296,6 +297,17 @@ TEST_F(Cli, ALibraryCoversAllSizesWithProgramsThatVerify) {
   const Outcome again = box.run(command);
   EXPECT_EQ(again.status, 3);
   EXPECT_THAT(again.err, HasSubstr("is not empty"));
+}
+
+TEST_F(Cli, TuningWritesATableWithoutGapsForNcclsPlugin) {
+  const Outcome made = box.run("tune -t dgx1 --collectives allreduce --sizes 1K,64M -o tuner.csv");
+  ASSERT_EQ(made.status, 0) << made.err;
+  EXPECT_THAT(made.out, HasSubstr("NCCL_TUNER_CONFIG_FILE"));
+  EXPECT_EQ(box.read("tuner.csv"),
+            "# collective_type,min_bytes,max_bytes,algorithm,protocol,channels,nNodes,nRanks,"
+            "numPipeOps,regBuff\n"
+            "allreduce,0,67108863,tree,ll,-1,1,8,-1,-1\n"
+            "allreduce,67108864,9223372036854775807,ring,simple,-1,1,8,-1,-1\n");
 }
 
 TEST_F(Cli, ListsPlanners) {
