@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <map>
-#include <set>
+#include <optional>
 
 #include "stellwerk/base/error.hpp"
 #include "stellwerk/io/plan_rings.hpp"
@@ -26,10 +26,9 @@ std::optional<int> last_number(const std::string& name) {
 class GraphWriter {
  public:
   explicit GraphWriter(const Plan& plan)
-      : plan_(plan),
-        topology_(plan.problem.topology),
+      : topology_(plan.problem.topology),
         ranks_(plan.problem.jobs.front().ranks),
-        found_(plan_rings(plan)) {
+        rings_(plan_rings(plan)) {
     for (const NodeId rank : ranks_) {
       const std::string& host = host_of(rank);
       if (std::find(hosts_.begin(), hosts_.end(), host) == hosts_.end()) hosts_.push_back(host);
@@ -37,7 +36,23 @@ class GraphWriter {
     // A GPU's number in its host.
     std::map<std::string, int> count;
     for (const NodeId gpu : topology_.gpus()) device_.emplace(gpu, count[host_of(gpu)]++);
-    for (const PlanRing& ring : found_.rings) pieces_.push_back(pieces(ring));
+    for (PlanRing& ring : rings_) {
+      auto found = pieces(ring);
+      if (!found) {
+        std::optional<PlanRing> back = turned(topology_, ring);
+        if (back) found = pieces(*back);
+        if (!found) {
+          std::string way;
+          for (std::size_t i = 0; i < ring.order.size(); ++i) {
+            const std::string& host = host_of(ring.order[i]);
+            if (i == 0 || host != host_of(ring.order[i - 1])) way += (i == 0 ? "" : ", ") + host;
+          }
+          refuse("NCCL joins hosts in the order of the ranks, and a ring visits " + way);
+        }
+        ring = std::move(*back);
+      }
+      pieces_.push_back(std::move(*found));
+    }
   }
 
   std::vector<NcclGraph> graphs() const {
@@ -60,9 +75,9 @@ class GraphWriter {
   const std::string& host_of(NodeId node) const { return topology_.node(node).host; }
 
   /// By host. NCCL joins the last GPU of a host with the first of the next one.
-  std::vector<Piece> pieces(const PlanRing& ring) const {
+  std::optional<std::vector<Piece>> pieces(const PlanRing& ring) const {
     const std::size_t n = ring.order.size();
-    if (hosts_.size() == 1) return {{ring.order, 0, 0}};
+    if (hosts_.size() == 1) return {{{ring.order, 0, 0}}};
     std::size_t first = 0;  // where the ring comes into the first host
     while (first < n && (host_of(ring.order[first]) != hosts_[0] ||
                          host_of(ring.order[(first + n - 1) % n]) == hosts_[0]))
@@ -73,13 +88,7 @@ class GraphWriter {
       const std::size_t at = (first + i) % n, before = (at + n - 1) % n;
       const std::string& host = host_of(ring.order[at]);
       if (i == 0 || host != host_of(ring.order[before])) {
-        if (result.size() == hosts_.size() || host != hosts_[result.size()]) {
-          refuse(
-              "a ring does not visit host after host in the order of the ranks, as NCCL does, but "
-              "comes from " +
-              topology_.node(ring.order[before]).name + " to " +
-              topology_.node(ring.order[at]).name);
-        }
+        if (result.size() == hosts_.size() || host != hosts_[result.size()]) return std::nullopt;
         result.emplace_back();
         result.back().nic_in = nic(ring.steps[before], ring.order[at], false);
         const int out = nic(ring.steps[before], ring.order[before], true);
@@ -92,19 +101,17 @@ class GraphWriter {
   }
 
   /// Number of the NIC at one end of a step between hosts.
-  int nic(const Send* step, NodeId gpu, bool leaving) const {
+  int nic(const std::vector<LinkId>& step, NodeId gpu, bool leaving) const {
     std::string last;
-    if (step != nullptr) {
-      const std::string mark = "through " + host_of(gpu) + ".";
-      for (const LinkId id : step->links) {
-        const std::string& source = topology_.link(id).source;
-        for (std::size_t at = source.find(mark); at != std::string::npos;
-             at = source.find(mark, at + 1)) {
-          const std::size_t begin = at + mark.size();
-          const std::string name = source.substr(begin, source.find(';', begin) - begin);
-          if (name.starts_with("pci")) continue;
-          if (leaving || last.empty()) last = name;  // the one next to the network
-        }
+    const std::string mark = "through " + host_of(gpu) + ".";
+    for (const LinkId id : step) {
+      const std::string& source = topology_.link(id).source;
+      for (std::size_t at = source.find(mark); at != std::string::npos;
+           at = source.find(mark, at + 1)) {
+        const std::size_t begin = at + mark.size();
+        const std::string name = source.substr(begin, source.find(';', begin) - begin);
+        if (name.starts_with("pci")) continue;
+        if (leaving || last.empty()) last = name;  // the one next to the network
       }
     }
     if (const auto number = last_number(last)) return *number;
@@ -115,16 +122,17 @@ class GraphWriter {
 
   /// GB/s that a ring gets on its slowest link, in a host and between hosts. Rings that share a link share its rate.
   std::string speed(bool between) const {
-    std::map<LinkId, std::set<std::size_t>> users;
-    for (const Send& send : plan_.sends) {
-      for (const LinkId id : send.links) users[id].insert(found_.ring_of[send.chunk.index()]);
+    std::map<LinkId, int> rings;
+    for (const PlanRing& ring : rings_) {
+      for (const std::vector<LinkId>& step : ring.steps) {
+        for (const LinkId id : step) ++rings[id];
+      }
     }
     double least = std::numeric_limits<double>::max();
-    for (const auto& [id, sharing] : users) {
+    for (const auto& [id, sharing] : rings) {
       const Link& link = topology_.link(id);
       if (hosts_.size() > 1 && (host_of(link.from) != host_of(link.to)) != between) continue;
-      least = std::min(least, static_cast<double>(link.bandwidth.bytes_per_second) / 1e9 /
-                                  static_cast<double>(sharing.size()));
+      least = std::min(least, static_cast<double>(link.bandwidth.bytes_per_second) / 1e9 / sharing);
     }
     if (least == std::numeric_limits<double>::max()) return speed(true);  // a GPU a host
     std::string text = std::to_string(least);
@@ -132,14 +140,19 @@ class GraphWriter {
     return text;
   }
 
+  /// Are all links in hosts NVLink?
   bool nvlink() const {
-    return std::all_of(plan_.sends.begin(), plan_.sends.end(), [&](const Send& send) {
-      return std::all_of(send.links.begin(), send.links.end(), [&](LinkId id) {
-        const Link& link = topology_.link(id);
-        return host_of(link.from) != host_of(link.to) ||
-               link.source.find("NVLink") != std::string::npos;
-      });
-    });
+    for (const PlanRing& ring : rings_) {
+      for (const std::vector<LinkId>& step : ring.steps) {
+        for (const LinkId id : step) {
+          const Link& link = topology_.link(id);
+          if (host_of(link.from) == host_of(link.to) &&
+              link.source.find("NVLink") == std::string::npos)
+            return false;
+        }
+      }
+    }
+    return true;
   }
 
   std::string graph(std::size_t host) const {
@@ -173,10 +186,9 @@ class GraphWriter {
     });
   }
 
-  const Plan& plan_;
   const Topology& topology_;
   const std::vector<NodeId>& ranks_;
-  PlanRings found_;
+  std::vector<PlanRing> rings_;
   std::vector<std::string> hosts_;
   std::map<NodeId, int> device_;
   std::vector<std::vector<Piece>> pieces_;

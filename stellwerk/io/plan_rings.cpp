@@ -35,7 +35,7 @@ std::vector<NodeId> order_along(const std::map<NodeId, Step>& next, NodeId origi
 
 }  // namespace
 
-PlanRings plan_rings(const Plan& plan) {
+std::vector<PlanRing> plan_rings(const Plan& plan) {
   const Topology& topology = plan.problem.topology;
   if (plan.problem.jobs.size() != 1) refuse("there are several jobs");
   const std::vector<NodeId>& ranks = plan.problem.jobs[0].ranks;
@@ -52,27 +52,39 @@ PlanRings plan_rings(const Plan& plan) {
     if (!added && entry->second.to != times.leaves[0])
       refuse("a rank sends chunk " + chunk + " to two others (plan with --planner ring)");
   }
-  PlanRings result;
   // A chunk does not take the step back to its origin: the steps of a ring come from all of its chunks.
   std::map<std::vector<NodeId>, std::map<NodeId, Step>> steps;
-  std::vector<std::vector<NodeId>> order_of;
   for (std::size_t c = 0; c < next.size(); ++c) {
     const Chunk& chunk = plan.problem.chunks[ChunkId(c)];
     if (chunk.origins.empty()) refuse("it has sums");
-    order_of.push_back(order_along(next[c], chunk.origins[0], ranks, std::to_string(c)));
-    steps[order_of.back()].insert(next[c].begin(), next[c].end());
+    steps[order_along(next[c], chunk.origins[0], ranks, std::to_string(c))].insert(next[c].begin(),
+                                                                                   next[c].end());
   }
+  std::vector<PlanRing> rings;
   for (const auto& [order, taken] : steps) {
-    PlanRing ring{order, {}};
+    rings.push_back({order, {}});
     for (const NodeId node : order) {
       const auto step = taken.find(node);
-      ring.steps.push_back(step == taken.end() ? nullptr : step->second.send);
+      rings.back().steps.push_back(step == taken.end() ? std::vector<LinkId>{}
+                                                       : step->second.send->links);
     }
-    result.rings.push_back(std::move(ring));
   }
-  for (const std::vector<NodeId>& order : order_of) {
-    const auto place = std::distance(steps.begin(), steps.find(order));
-    result.ring_of.push_back(static_cast<std::size_t>(place));
+  return rings;
+}
+
+std::optional<PlanRing> turned(const Topology& topology, const PlanRing& ring) {
+  PlanRing result{{ring.order[0]}, {}};
+  for (std::size_t i = ring.order.size(); i-- > 0;) {
+    if (i > 0) result.order.push_back(ring.order[i]);
+    result.steps.emplace_back();
+    for (auto link = ring.steps[i].rbegin(); link != ring.steps[i].rend(); ++link) {
+      const Link& there = topology.link(*link);
+      const auto back = topology.out(there.to);
+      const auto opposite = std::find_if(
+          back.begin(), back.end(), [&](LinkId id) { return topology.link(id).to == there.from; });
+      if (opposite == back.end()) return std::nullopt;
+      result.steps.back().push_back(*opposite);
+    }
   }
   return result;
 }

@@ -1,26 +1,25 @@
 // The rings that a plan sends along.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "stellwerk/core/plan.hpp"
 
 namespace stellwerk {
 
-/// A round of all ranks from rank 0 on, and for each step, from order[i] to the next one, a send of the plan that takes it (null
-/// where none does: Broadcast does not close its ring).
+/// A round of all ranks from rank 0 on, and the links of each step, from order[i] to the next one (none where the plan does not
+/// close the ring: Broadcast).
 struct PlanRing {
   std::vector<NodeId> order;
-  std::vector<const Send*> steps;
+  std::vector<std::vector<LinkId>> steps;
 };
 
-struct PlanRings {
-  std::vector<PlanRing> rings;       ///< each once, by order
-  std::vector<std::size_t> ring_of;  ///< by chunk
-};
+/// Each once, by order. Precondition: not compressed. Throws Error(unsolved) with the reason for plans that are no rings: of
+/// several jobs, with sums or multicast, or whose chunks do not all go round all ranks.
+std::vector<PlanRing> plan_rings(const Plan& plan);
 
-/// Precondition: not compressed; the result points into the plan. Throws Error(unsolved) with the reason for plans that are no rings: of several jobs, with sums
-/// or multicast, or whose chunks do not all go round all ranks.
-PlanRings plan_rings(const Plan& plan);
+/// The ring the other way round; nothing if a link has no opposite.
+std::optional<PlanRing> turned(const Topology& topology, const PlanRing& ring);
 
 }  // namespace stellwerk

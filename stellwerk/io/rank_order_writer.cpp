@@ -11,7 +11,7 @@ std::vector<NodeId> rank_order(const Plan& plan) {
   if (plan.problem.jobs.size() != 1)
     throw Error(ErrorCode::unsolved, "an order of ranks belongs to one job, and there are several");
   try {
-    return plan_rings(plan).rings.front().order;
+    return plan_rings(plan).front().order;
   } catch (const Error&) {  // no rings
     return plan.problem.jobs.front().ranks;
   }
