@@ -5,6 +5,7 @@
 #include <unistd.h>
 #include <zstd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -172,6 +173,9 @@ void sync_folder(const std::string& target) {
 std::string read_file(const std::string& path, std::int64_t max_bytes) {
   if (compressed(path)) return read_compressed(path, max_bytes);
   std::string contents;
+  std::error_code unknown;  // of pipes, say
+  const std::uintmax_t size = std::filesystem::file_size(path, unknown);
+  if (!unknown) contents.reserve(std::min(size, static_cast<std::uintmax_t>(max_bytes)));
   read_pieces(path, [&](std::string_view piece) { append(path, contents, piece, max_bytes); });
   return contents;
 }

@@ -16,7 +16,7 @@ namespace {
 constexpr std::int64_t kMaxInt = std::numeric_limits<int>::max();
 
 Collective collective_at(const json::Place& place) {
-  const std::string& text = place.text();
+  const std::string_view text = place.text();
   std::vector<std::string_view> names;
   for (const CollectiveRow& candidate : collectives()) {
     if (candidate.name == text) return candidate.collective;

@@ -44,7 +44,7 @@ bool flag_or(const Place& place, std::string_view key, bool otherwise) {
 }
 std::string text_at(const Place& place, std::string_view key) {
   const Place value = place.at(key);
-  return value.text();
+  return std::string(value.text());
 }
 
 /// Calls `each` for every element of the list; a missing list is empty.
@@ -60,14 +60,14 @@ void for_each(const Place& place, std::string_view key, Each each) {
 
 char buffer_at(const Place& place, std::string_view key) {
   const Place value = place.at(key);
-  const std::string& text = value.text();
+  const std::string_view text = value.text();
   if (text != "i" && text != "o" && text != "s")
     value.fail(in_quotes(text) + " is none of i, o, s");
   return text[0];
 }
 
 MscclppChannel channel_kind(const Place& value) {
-  const std::string& text = value.text();
+  const std::string_view text = value.text();
   if (text == "memory") return MscclppChannel::memory;
   if (text == "port") return MscclppChannel::port;
   if (text == "switch") return MscclppChannel::switch_;

@@ -19,7 +19,7 @@ constexpr std::int64_t kMostIds = std::numeric_limits<std::int32_t>::max();
 /// The event of a text; a departure is the only one that names a job.
 OnlineInput input_at(const json::Place& place, const Problem& bare) {
   OnlineInput input;
-  const std::string& text = place.text();
+  const std::string_view text = place.text();
   constexpr std::string_view kJob = "job ", kLeaves = " leaves";
   if (text == "tick" || text == "end") {
     input.kind = text == "end" ? OnlineInput::Kind::end : OnlineInput::Kind::tick;
@@ -28,7 +28,7 @@ OnlineInput input_at(const json::Place& place, const Problem& bare) {
     input.kind = OnlineInput::Kind::departure;
     input.name = text.substr(kJob.size(), text.size() - kJob.size() - kLeaves.size());
   } else if (text.starts_with(kJob)) {
-    place.fail("'" + text +
+    place.fail("'" + std::string(text) +
                "': a job leaves here ('job NAME leaves'), and arrives with \"arrives\"");
   } else {
     try {
@@ -117,7 +117,7 @@ OnlineIncrement::Begun send_at(const json::Place& row) {
 OnlineIncrement::Trouble trouble_at(const json::Place& place) {
   place.expect_keys({"job", "why"});
   const json::Place job = place.at("job");
-  return {static_cast<std::int32_t>(job.integer(0, kMostIds)), place.at("why").text()};
+  return {static_cast<std::int32_t>(job.integer(0, kMostIds)), std::string(place.at("why").text())};
 }
 
 }  // namespace

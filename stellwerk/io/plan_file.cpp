@@ -35,7 +35,7 @@ IdType id_of(const Place& place, std::int64_t value, std::size_t count, const ch
 
 template <class IdType>
 std::vector<IdType> ids_at(const Place& place, std::size_t count, const char* what) {
-  const json::Integers& values = place.integers();
+  const json::Integers values = place.integers();
   std::vector<IdType> result;
   result.reserve(values.size());
   for (std::size_t i = 0; i < values.size(); ++i) {
@@ -52,7 +52,7 @@ std::optional<Place> value_at(const Place& place, std::string_view key) {
 
 template <class T>
 T one_of(const Place& place, std::initializer_list<T> choices) {
-  const std::string& text = place.text();
+  const std::string_view text = place.text();
   std::string names;
   for (const T choice : choices) {
     if (text == to_string(choice)) return choice;
@@ -103,23 +103,22 @@ Schedule sends_at(const Place& place, const Problem& problem) {
   const std::size_t count = chunk.size();
   const Place op = column_at(place, "op", count);
   const Place links = column_at(place, "links", count);
-  const json::Integers& chunks = chunk.integers();
+  const json::Integers chunks = chunk.integers();
   const Place start_place = column_at(place, "start_ps", count);
   const Place rate_place = column_at(place, "rate", count);
-  const json::Integers& starts = start_place.integers();
-  const json::Integers& rates = rate_place.integers();
+  const json::Integers starts = start_place.integers();
+  const json::Integers rates = rate_place.integers();
   const auto has_offset = value_at(place, "offset");
   const auto has_bytes = value_at(place, "bytes");
   if (has_offset.has_value() != has_bytes.has_value()) {
     place.fail("offset and bytes go together: give both arrays or neither");
   }
-  const json::Integers* offsets = nullptr;
-  const json::Integers* bytes = nullptr;
+  json::Integers offsets, bytes;
   if (has_bytes) {
     column_at(place, "offset", count);
     column_at(place, "bytes", count);
-    offsets = &has_offset->integers();
-    bytes = &has_bytes->integers();
+    offsets = has_offset->integers();
+    bytes = has_bytes->integers();
   }
   Schedule sends(count);
   for (std::size_t k = 0; k < count; ++k) {
@@ -131,8 +130,8 @@ Schedule sends_at(const Place& place, const Problem& problem) {
     const Place tree = links[k];
     send.links = ids_at<LinkId>(tree, problem.topology.links().size(), "link");
     if (send.links.empty()) tree.fail("a send needs at least one link");
-    send.offset = offsets != nullptr ? Bytes{(*offsets)[k]} : Bytes{0};
-    send.bytes = bytes != nullptr ? Bytes{(*bytes)[k]} : problem.chunks[send.chunk].bytes;
+    send.offset = has_bytes ? Bytes{offsets[k]} : Bytes{0};
+    send.bytes = has_bytes ? Bytes{bytes[k]} : problem.chunks[send.chunk].bytes;
   }
   return sends;
 }
@@ -259,7 +258,8 @@ Certificate certificate_at(const Place& place, const Problem& problem) {
     keys.emplace_back("lengths");
     const Place lengths = place.at("lengths");
     const std::size_t links = problem.topology.links().size();
-    result.lengths = lengths.integers();
+    const json::Integers values = lengths.integers();
+    result.lengths.assign(values.begin(), values.end());
     if (result.lengths.size() != links) {
       lengths.fail("must have one entry a link, " + std::to_string(links) + ", but has " +
                    std::to_string(result.lengths.size()));

@@ -124,8 +124,8 @@ ClusterFabric read_topograph_graph(std::string_view text, const std::string& fil
     const json::Place id = instance.at("id"), above = instance.at("network_layers");
     std::vector<std::string> names;
     for (std::size_t l = 0; !above.is_null() && l < above.size(); ++l)
-      names.push_back(above[l].text());
-    layers.add(id.text(), names, ": " + instance.pointer());
+      names.emplace_back(above[l].text());
+    layers.add(std::string(id.text()), names, ": " + instance.pointer());
   }
   return tree.finish(false);
 }

@@ -14,7 +14,7 @@ namespace {
 constexpr std::int64_t kMaxInt = std::numeric_limits<int>::max();
 
 NodeKind kind_at(const json::Place& place) {
-  const std::string& text = place.text();
+  const std::string_view text = place.text();
   for (const NodeKind kind : {NodeKind::gpu, NodeKind::switch_, NodeKind::relay}) {
     if (text == to_string(kind)) return kind;
   }
@@ -69,7 +69,7 @@ bool NodeNames::add(std::string_view name, NodeId id) { return ids_.emplace(name
 NodeId NodeNames::known(std::string_view name) const { return ids_.at(name); }
 
 NodeId NodeNames::at(const json::Place& place) const {
-  const std::string& name = place.text();
+  const std::string_view name = place.text();
   const auto found = ids_.find(name);
   if (found != ids_.end()) return found->second;
   // In the order of the nodes, so that the guess does not depend on hashing.

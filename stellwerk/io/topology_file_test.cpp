@@ -94,17 +94,14 @@ TEST(TopologyFile, BrokenFilesAreRefusedInOneLine) {
       {"", "f.json: is empty"},
       {" \n", "f.json: is empty"},
       {"{\"format\": \"stellwerk.topology/1\",\n \"nodes\": [}",
-       "f.json: line 2, column 12: this is not JSON: value - unexpected '}'; expected '[', '{', or "
-       "a literal"},
+       "f.json: line 2, column 12: this is not JSON: a value is expected here, not '}'"},
       {with("]}", "]"),
-       "f.json: line 3, column 87: this is not JSON: object - unexpected end of input; expected "
-       "'}'"},
+       "f.json: line 3, column 87: this is not JSON: the text ends where ',' or '}' is expected"},
       {with("\"sw\"", "\"\xff\""),
-       "f.json: line 2, column 58: this is not JSON: value - invalid string: ill-formed UTF-8 "
-       "byte"},
+       "f.json: line 2, column 58: this is not JSON: bytes in a text that are not UTF-8"},
       {with("0.7us\"", "0.7us"),
-       "f.json: line 3, column 87: this is not JSON: value - invalid string: missing closing "
-       "quote"},
+       "f.json: line 3, column 78: this is not JSON: the text that begins here is not closed: "
+       "a '\"' is missing"},
       {"[1, 2]", "f.json: must be an object, not an array"},
       {"null", "f.json: must be an object, not null"},
       {"{}", "f.json: the key 'format' is missing: expected \"format\": \"stellwerk.topology/1\""},
