@@ -1,9 +1,13 @@
-// Builds a document from what TextParser reads.
+// Builds a document from the events of RapidJSON.
 //
 // Every open container gathers its entries in a scratch list of its level; what it closes as is moved to where it is as
 // long as it has to be: short lists into one arena, long ones as they are. An array begins as one of integers and becomes a
 // general one, or one of rows of integers, when an entry says so. So a hundred megabytes of brackets cost some hundred
 // megabytes, and a plan's columns 8 bytes a number.
+#include <rapidjson/error/en.h>
+#include <rapidjson/memorystream.h>
+#include <rapidjson/reader.h>
+
 #include <algorithm>
 #include <array>
 #include <numeric>
@@ -11,7 +15,6 @@
 
 #include "stellwerk/base/error.hpp"
 #include "stellwerk/io/json.hpp"
-#include "stellwerk/io/json_text.hpp"
 #include "stellwerk/io/text.hpp"
 
 namespace stellwerk::json {
@@ -52,58 +55,66 @@ const T* Document::keep(std::vector<T>& list, std::deque<std::vector<T>>& long_o
   return kept;
 }
 
-/// Receives what the parser reads.
+/// Receives what the parser reads. The names of its events are RapidJSON's; none of them ends the reading but by throwing.
 class Builder {
  public:
   Builder(Document& document, std::string_view text, Origin origin)
       : document_(document), text_(text), own_(origin == Origin::own), levels_(kMaxDepth) {}
 
-  void null() { add({}); }
-  void boolean(bool value) { add(scalar(Kind::boolean, value ? 1 : 0)); }
-  void integer(std::int64_t value) {
-    if (depth_ > 0 && levels_[depth_ - 1].form == Form::integers && ignored_ == 0) {
-      append(levels_[depth_ - 1].integers, value);
-    } else {
-      add(scalar(Kind::integer, value));
-    }
+  bool Null() { return add({}); }
+  bool Bool(bool value) { return add(scalar(Kind::boolean, value ? 1 : 0)); }
+  bool Int(int value) { return Int64(value); }
+  bool Uint(unsigned value) { return Int64(value); }
+  bool Int64(std::int64_t value) {
+    if (depth_ == 0 || levels_[depth_ - 1].form != Form::integers || ignored_ > 0)
+      return add(scalar(Kind::integer, value));
+    append(levels_[depth_ - 1].integers, value);
+    return true;
   }
-  void large(std::uint64_t number) {
+  bool Uint64(std::uint64_t number) {
+    if (number <= static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()))
+      return Int64(static_cast<std::int64_t>(number));
     Value value;
     value.kind = Kind::large;
     value.large = number;
-    add(value);
+    return add(value);
   }
-  void fraction(double number) {
+  bool Double(double number) {
     Value value;
     value.kind = Kind::fraction;
     value.fraction = number;
-    add(value);
+    return add(value);
   }
-  void text(std::string_view text, bool escaped) {
-    if (ignored_ > 0) return;
-    const std::string_view kept = kept_text(text, escaped);
+  bool RawNumber(const char* /*text*/, unsigned /*size*/, bool /*copy*/) {
+    return false;
+  }  // not asked for
+  bool String(const char* text, unsigned size, bool /*copy*/) {
+    if (ignored_ > 0) return true;
+    const std::string_view kept = kept_text({text, size});
     Value value;
     value.kind = Kind::text;
-    value.size = static_cast<std::uint32_t>(kept.size());
+    value.size = size;
     value.text = kept.data();
-    add(value);
+    return add(value);
   }
 
-  void begin_object() { open(Form::object); }
-  void begin_array() { open(Form::integers); }
+  bool StartObject() { return open(Form::object); }
+  bool StartArray() { return open(Form::integers); }
 
-  void key(std::string_view name, bool escaped) {
-    if (ignored_ > 0) return;
+  bool Key(const char* text, unsigned size, bool /*copy*/) {
+    if (ignored_ > 0) return true;
+    const std::string_view name(text, size);
     ignore_next_ = name.starts_with("x-");
     Level& level = levels_[depth_ - 1];
     if (level.members.size() >= kMaxKeys)
       fail("more than " + std::to_string(kMaxKeys) +
            " keys in one object: none of our files has them");
-    level.members.push_back({kept_text(name, escaped), {}});
+    level.members.push_back({kept_text(name), {}});
+    return true;
   }
 
-  void end_object() {
-    if (leave_ignored()) return;
+  bool EndObject(unsigned /*size*/) {
+    if (leave_ignored()) return true;
     Level& level = levels_[depth_ - 1];
     refuse_repeated_keys(level.members);
     if (const LongList* list = list_of_entry(); list && !has(level.members, list->required))
@@ -114,19 +125,21 @@ class Builder {
     value.object = document_.keep(level.members, document_.objects_);
     --depth_;
     put(value);
+    return true;
   }
 
-  void end_array() {
-    if (leave_ignored()) return;
+  bool EndArray(unsigned /*size*/) {
+    if (leave_ignored()) return true;
     Level& level = levels_[depth_ - 1];
     if (const LongList* list = list_of_entry(); list && level.size() == 0)
       count_faulty(*list, "is empty");
     --depth_;
-    if (level.form == Form::integers && become_row(level.integers)) return;
+    if (level.form == Form::integers && become_row(level.integers)) return true;
     put(closed(level));
+    return true;
   }
 
-  [[noreturn]] void wrong(std::size_t offset, std::string what) const {
+  [[noreturn]] void wrong(std::size_t offset, const std::string& what) const {
     const std::string_view before = text_.substr(0, offset);
     const auto line = std::count(before.begin(), before.end(), '\n') + 1;
     const std::string_view head = before.substr(before.rfind('\n') + 1);
@@ -166,18 +179,22 @@ class Builder {
     }
   };
 
-  std::string_view kept_text(std::string_view text, bool escaped) {
-    if (!escaped) return text;
+  std::string_view kept_text(std::string_view text) {
+    // RapidJSON lets the second half of a pair pass where the first is missing.
+    for (std::size_t at = text.find('\xed'); at != text.npos; at = text.find('\xed', at + 1)) {
+      if (static_cast<unsigned char>(text[at + 1]) >= 0xa0)
+        fail("half of a surrogate pair (\\uDC00 to \\uDFFF) stands alone in a text");
+    }
     char* const kept = static_cast<char*>(document_.arena_.allocate(text.size() + 1, 1));
     std::copy(text.begin(), text.end(), kept);
     return {kept, text.size()};
   }
 
-  void add(const Value& value) {
-    if (ignored_ > 0) return;
-    if (std::exchange(ignore_next_, false)) return;
+  bool add(const Value& value) {
+    if (ignored_ > 0 || std::exchange(ignore_next_, false)) return true;
     count();
     put(value);
+    return true;
   }
 
   /// Puts a value that is complete into the container around it.
@@ -262,22 +279,19 @@ class Builder {
     level.form = Form::array;
   }
 
-  void open(Form form) {
+  bool open(Form form) {
     if (depth_ + ignored_ >= kMaxDepth)
       fail("nested deeper than " + std::to_string(kMaxDepth) + " levels: none of our files is");
     if (ignored_ > 0 || std::exchange(ignore_next_, false)) {
       ++ignored_;
-      return;
+      return true;
     }
     // Rows are no values of their own: they are counted if their list turns out to be a general one.
-    if (form == Form::object) {
-      count();
-    } else if (depth_ == 0 || !may_hold_rows(levels_[depth_ - 1])) {
-      count();
-    }
+    if (form == Form::object || depth_ == 0 || !may_hold_rows(levels_[depth_ - 1])) count();
     Level& level = levels_[depth_++];
     level.form = form;
     level.list = list_here();
+    return true;
   }
   static bool may_hold_rows(const Level& level) {
     return level.form == Form::rows || (level.form == Form::integers && level.integers.empty());
@@ -368,7 +382,20 @@ Document::Document(std::string_view text, const std::string& label, Origin origi
   if (text.find_first_not_of(" \t\r\n") == std::string_view::npos)
     throw Error(ErrorCode::unreadable_input, label_ + ": is empty");
   Builder builder(*this, text, origin);
-  TextParser<Builder>(text, builder).parse();
+  if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);
+  rapidjson::MemoryStream stream(text.data(), text.size());
+  rapidjson::Reader reader;
+  constexpr unsigned kFlags = rapidjson::kParseIterativeFlag |  // depth cannot hurt
+                              rapidjson::kParseValidateEncodingFlag |
+                              rapidjson::kParseFullPrecisionFlag;
+  const rapidjson::ParseResult result = reader.Parse<kFlags>(stream, builder);
+  if (result.IsError()) {
+    std::string_view what = rapidjson::GetParseError_En(result.Code());
+    what.remove_suffix(what.ends_with('.') ? 1 : 0);
+    builder.wrong(
+        result.Offset(),
+        std::string(what) + (result.Offset() < text.size() ? "" : " (the text ends here)"));
+  }
 }
 
 }  // namespace stellwerk::json

@@ -73,8 +73,7 @@ TEST(Json, ReadsWhatAnIndependentReaderReads) {
     const Other expected = Other::parse(text, nullptr, false);
     const std::string message = message_of(text);
     // Ours alone: a key that is there twice, numbers that double does not hold.
-    if (message.find("twice") != std::string::npos ||
-        message.find("too close") != std::string::npos)
+    if (message.find("twice") != std::string::npos || message.find("too big") != std::string::npos)
       continue;
     ASSERT_EQ(expected.is_discarded(), !message.empty()) << text << "\n" << message;
     if (!message.empty()) {
@@ -93,23 +92,18 @@ TEST(Json, TellsWhatIsWrongAndWhere) {
   const auto expect = [](std::string_view text, const std::string& message) {
     EXPECT_EQ(message_of(text), "f: " + message) << text;
   };
-  expect("[1,\n 2 3]", "line 2, column 4: this is not JSON: ',' or ']' is expected here, not '3'");
-  expect("{\"a\" 1}",
-         "line 1, column 6: this is not JSON: ':' after a key is expected here, not '1'");
-  expect("{a: 1}",
-         "line 1, column 2: this is not JSON: a key in double quotes is expected here, not 'a'");
-  expect("[1, \xe2]",
-         "line 1, column 5: this is not JSON: a value is expected here, not the byte 0xe2");
-  expect("[\"\xc3\xa9\", nul]",
-         "line 1, column 7: this is not JSON: a value is expected here, not 'n'");
-  expect("[\"ab",
-         "line 1, column 2: this is not JSON: the text that begins here is not closed: a '\"' is "
-         "missing");
-  expect("[\"\\x\"]", "line 1, column 3: this is not JSON: an escape that JSON does not have");
-  expect("[\"\\ud800\"]", "line 1, column 3: this is not JSON: half of a surrogate pair");
-  expect(
-      "[1e999]",
-      "line 1, column 2: this is not JSON: a number that is too long, too large or too close to 0");
+  const std::string place = ": this is not JSON: ";
+  expect("[1,\n 2 3]",
+         "line 2, column 4" + place + "Missing a comma or ']' after an array element");
+  expect("{\"a\" 1}", "line 1, column 6" + place + "Missing a colon after a name of object member");
+  expect("{a: 1}", "line 1, column 2" + place + "Missing a name for object member");
+  expect("[\"\xc3\xa9\", +]", "line 1, column 7" + place + "Invalid value");
+  expect("[\"ab", "line 1, column 5" + place +
+                      "Missing a closing quotation mark in string (the text ends here)");
+  expect("[\"\\x\"]", "line 1, column 3" + place + "Invalid escape character in string");
+  expect("[\"\\ud800\"]", "line 1, column 3" + place + "The surrogate pair in string is invalid");
+  expect("[\"\\udc00\"]", "half of a surrogate pair (\\uDC00 to \\uDFFF) stands alone in a text");
+  expect("[1e999]", "line 1, column 2" + place + "Number too big to be stored in double");
   expect("{\"a\": [{\"b\": 1, \"b\": 2}]}",
          "/a/0/b: the key appears twice in one object: remove one of them");
 }

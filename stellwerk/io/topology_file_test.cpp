@@ -94,14 +94,16 @@ TEST(TopologyFile, BrokenFilesAreRefusedInOneLine) {
       {"", "f.json: is empty"},
       {" \n", "f.json: is empty"},
       {"{\"format\": \"stellwerk.topology/1\",\n \"nodes\": [}",
-       "f.json: line 2, column 12: this is not JSON: a value is expected here, not '}'"},
+       "f.json: line 2, column 12: this is not JSON: Invalid value"},
       {with("]}", "]"),
-       "f.json: line 3, column 87: this is not JSON: the text ends where ',' or '}' is expected"},
+       "f.json: line 3, column 87: this is not JSON: Missing a comma or '}' after an object member "
+       "(the text ends here)"},
       {with("\"sw\"", "\"\xff\""),
-       "f.json: line 2, column 58: this is not JSON: bytes in a text that are not UTF-8"},
+       "f.json: line 2, column 58: this is not JSON: Invalid encoding in string"},
       {with("0.7us\"", "0.7us"),
-       "f.json: line 3, column 78: this is not JSON: the text that begins here is not closed: "
-       "a '\"' is missing"},
+       "f.json: line 3, column 87: this is not JSON: Missing a closing quotation mark in string "
+       "(the "
+       "text ends here)"},
       {"[1, 2]", "f.json: must be an object, not an array"},
       {"null", "f.json: must be an object, not null"},
       {"{}", "f.json: the key 'format' is missing: expected \"format\": \"stellwerk.topology/1\""},

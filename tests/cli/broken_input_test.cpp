@@ -221,7 +221,7 @@ TEST(BrokenInput, Topologies) {
       {"", "topo show pair.json x.json", 2,
        "unexpected argument 'x.json'; see 'stellwerk topo show --help'"},
       {"{\"format\": ", "topo show x.json", 3,
-       "x.json: line 1, column 12: this is not JSON: the text ends where a value is expected"},
+       "x.json: line 1, column 12: this is not JSON: Invalid value (the text ends here)"},
       {"[]", "topo show x.json", 3, "x.json: must be an object, not an array"},
       {with(kPair, "stellwerk.topology/1", "stellwerk.topology/9"), "topo show x.json", 3,
        "x.json: /format: this is 'stellwerk.topology/9', but 'stellwerk.topology/1' is expected "
@@ -351,8 +351,8 @@ TEST(BrokenInput, Plans) {
        "x.json: /result/termination/reason: must be one of optimal, feasible, infeasible, "
        "no_solution, unsupported, not 'lucky'"},
       {kPlan.substr(0, kPlan.size() / 2), verify, 3,
-       "x.json: line 8, column 14: this is not JSON: the text ends where a key in double quotes is "
-       "expected"},
+       "x.json: line 8, column 14: this is not JSON: Missing a name for object member (the "
+       "text ends here)"},
       {with(kPlan, "\"links\": [[0]]", "\"links\": [[1]]"), verify, 1,
        "x.json: not valid: not held: send 0, chunk 0 (of a, job 'one') over b->a at 0ps: b never "
        "holds it"},
