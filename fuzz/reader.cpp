@@ -6,14 +6,18 @@
 #include "stellwerk/base/error.hpp"
 #include "stellwerk/check/msccl_run.hpp"
 #include "stellwerk/check/mscclpp_run.hpp"
+#include "stellwerk/check/verify.hpp"
 #include "stellwerk/io/astra_network.hpp"
 #include "stellwerk/io/catalogue.hpp"
 #include "stellwerk/io/fabric.hpp"
+#include "stellwerk/io/jobs_file.hpp"
 #include "stellwerk/io/link_fit.hpp"
 #include "stellwerk/io/machine_topology.hpp"
+#include "stellwerk/io/matrix_file.hpp"
 #include "stellwerk/io/msccl_xml.hpp"
 #include "stellwerk/io/mscclpp_json.hpp"
 #include "stellwerk/io/nccl_topology.hpp"
+#include "stellwerk/io/online_text.hpp"
 #include "stellwerk/io/plan_file.hpp"
 #include "stellwerk/io/planner_topologies.hpp"
 #include "stellwerk/io/rocm_topology.hpp"
@@ -98,6 +102,17 @@ void read(std::string_view text) {
   fit_links(read_nccl_tests(text, "f"), Collective::allreduce, false);
 #elif defined(FUZZ_TOPOLOGY)
   parse_topology(text, "f");
+#elif defined(FUZZ_PLAN)
+  const EventfulPlan plan = parse_eventful_plan(text, "f");
+  if (plan.events.empty()) judge(plan);
+#elif defined(FUZZ_JOBS)
+  static const Topology kRing = catalogue_topology("ring:8");
+  parse_jobs(text, "f", kRing);
+#elif defined(FUZZ_MATRIX)
+  parse_matrix(text, "f");
+#elif defined(FUZZ_ONLINE)
+  static const OnlineReader kReader(catalogue_topology("ring:8"));
+  kReader.parse(text, "f");
 #else
 #error "name a reader"
 #endif
