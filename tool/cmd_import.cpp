@@ -1,4 +1,4 @@
-// stellwerk import: schedules of others as plans.
+// stellwerk import: schedules, algorithms and programs of others as plans.
 #include <fmt/core.h>
 
 #include <memory>
@@ -13,6 +13,7 @@
 #include "stellwerk/io/sccl_algorithm.hpp"
 #include "stellwerk/io/teccl_schedule.hpp"
 #include "tool/commands.hpp"
+#include "tool/import_program.hpp"
 #include "tool/parse.hpp"
 #include "tool/table.hpp"
 
@@ -21,55 +22,97 @@ namespace {
 
 struct ImportOptions {
   std::string schedule;
-  std::optional<std::string> topology, chunk_size, format, output;
+  std::optional<std::string> topology, chunk_size, size, format, output;
 };
 
 /// A schedule as a plan, and when it should be done by its own account.
 struct Imported {
   Plan plan;
   std::string published;
+  std::vector<std::vector<std::string>> notes;  ///< rows for the table
 };
 
-Imported import_teccl(const std::string& text, Bytes chunk, const ImportOptions& options) {
+Bytes positive_size(const char* option, const std::optional<std::string>& text,
+                    const char* missing) {
+  if (!text) throw Error(ErrorCode::usage, std::string(option) + " is missing: " + missing);
+  const Bytes size = parse_size_option(option, *text);
+  if (size.value <= 0) throw Error(ErrorCode::usage, std::string(option) + " must be positive");
+  return size;
+}
+
+Bytes chunk_size(const ImportOptions& options) {
+  return positive_size("--chunk-size", options.chunk_size,
+                       "schedules do not hold it (TE-CCL: chunk_size of its input)");
+}
+
+Imported import_teccl(const std::string& text, const ImportOptions& options) {
+  const Bytes chunk = chunk_size(options);
   const TecclSchedule schedule = parse_teccl_schedule(text, options.schedule);
   Topology topology =
       options.topology ? load_topology(*options.topology) : teccl_network(schedule, chunk);
-  return {teccl_plan(schedule, std::move(topology), chunk, options.schedule),
-          to_string(schedule.finish)};
+  Imported result{teccl_plan(schedule, std::move(topology), chunk, options.schedule),
+                  to_string(schedule.finish),
+                  {}};
+  if (!options.topology) {
+    result.notes.push_back(
+        {"network", "assumed: the links it uses, each a chunk an epoch; -t names the real one"});
+  }
+  return result;
 }
 
-Imported import_sccl(const std::string& text, Bytes chunk, const ImportOptions& options) {
+Imported import_sccl(const std::string& text, const ImportOptions& options) {
+  const Bytes chunk = chunk_size(options);
   const ScclAlgorithm algorithm = parse_sccl_algorithm(text, options.schedule);
   if (!options.topology) {
     throw Error(ErrorCode::usage, "--topology is missing: algorithms in this format have no rates");
   }
   return {sccl_plan(algorithm, load_topology(*options.topology), chunk, options.schedule),
           fmt::format("{} steps ({}, {})", algorithm.steps.size(), algorithm.name,
-                      algorithm.collective)};
+                      algorithm.collective),
+          {}};
 }
 
-int run(const ImportOptions& options) {
-  if (!options.chunk_size) {
-    throw Error(
-        ErrorCode::usage,
-        "--chunk-size is missing: schedules do not hold it (TE-CCL: chunk_size of its input)");
+Imported import_program(const std::string& text, bool msccl, const ImportOptions& options) {
+  if (!options.topology) {
+    throw Error(ErrorCode::usage,
+                "--topology is missing: programs name no links; rank k is its k-th GPU");
   }
-  const Bytes chunk = parse_size_option("--chunk-size", *options.chunk_size);
-  if (chunk.value <= 0) throw Error(ErrorCode::usage, "--chunk-size must be positive");
+  const Bytes size =
+      positive_size("--size", options.size, "give the larger side of the call, as in --size 64M");
+  LiftedProgram program = (msccl ? import_msccl : import_mscclpp)(
+      text, load_topology(*options.topology), size, options.schedule);
+  Imported result{std::move(program.plan), "none (" + program.contents + ")", {}};
+  if (program.left_out > 0) {
+    result.notes.push_back(
+        {"left out",
+         fmt::format("{} transfer{} that bring{} nothing anybody needs", program.left_out,
+                     program.left_out == 1 ? "" : "s", program.left_out == 1 ? "s" : "")});
+  }
+  return result;
+}
+
+/// By the kind of file.
+Imported import_file(const ImportOptions& options) {
   const std::string text = read_file(options.schedule, kMaxForeignBytes);
   const FormatRow* row = options.format ? &find_format(*options.format) : recognise(text);
-  const bool sccl = row && row->name == "sccl";
+  if (row && row->name == "sccl") return import_sccl(text, options);
+  if (row && row->name == "msccl-xml") return import_program(text, true, options);
+  if (row && row->name == "mscclpp") return import_program(text, false, options);
   const bool own = !row && text.substr(0, 4096).find("\"stellwerk.") != std::string::npos;
-  if (own || (row && !sccl && row->name != "teccl-schedule")) {
+  if (own || (row && row->name != "teccl-schedule")) {
     throw Error(
         ErrorCode::unreadable_input,
         options.schedule + ": recognised as " +
             (own ? "a file of our own" : std::string(row->summary)) +
-            ", but a schedule of TE-CCL or an algorithm of SCCL, msccl-tools or TACCL is wanted" +
+            ", but a schedule of TE-CCL, an algorithm of SCCL, msccl-tools or TACCL, or a program "
+            "of MSCCL or MSCCL++ is wanted" +
             (own || row->remedy.empty() ? "" : "; " + std::string(row->remedy)));
   }
-  auto [plan, published] =
-      sccl ? import_sccl(text, chunk, options) : import_teccl(text, chunk, options);
+  return import_teccl(text, options);
+}
+
+int run(const ImportOptions& options) {
+  auto [plan, published, notes] = import_file(options);
   const Bound bound = lower_bound(plan.problem);
   plan.result.bound = bound;
   plan.result.bound_chunked = lower_bound_chunked(plan.problem, bound);
@@ -82,13 +125,18 @@ int run(const ImportOptions& options) {
   table.add({"schedule", options.schedule});
   table.add({"topology", plan.problem.topology.name()});
   table.add(
-      {"collective", fmt::format("{}, {} chunks of {}", to_string(plan.problem.jobs[0].collective),
-                                 plan.problem.chunks.size(), to_string(chunk))});
+      {"collective",
+       fmt::format("{}, {} chunks of {}", to_string(plan.problem.jobs[0].collective),
+                   plan.problem.chunks.size(), to_string(plan.problem.chunks.front().bytes))});
   table.add({"sends", std::to_string(plan.sends.size())});
   table.add({"finish, published", published});
   table.add({"finish, timed anew", to_string(plan.result.transfer_time)});
   table.add({"bound, any chunks",
              fmt::format("{} ({})", to_string(bound.value), to_string(bound.certificate.kind))});
+  table.add({"gap",
+             fmt::format("{:.1f}%",
+                         100 * (plan.result.transfer_time.seconds() / bound.value.seconds() - 1))});
+  for (const auto& note : notes) table.add(note);
   fmt::print("{}", table.text());
   if (options.output) write_plan(plan, *options.output);
   return 0;
@@ -100,20 +148,25 @@ RunCommand declare_import(Arguments& arguments) {
   const auto options = std::make_shared<ImportOptions>();
   arguments.operand(
       {"SCHEDULE", "",
-       "a schedule of TE-CCL (its output JSON), or an algorithm of SCCL, msccl-tools or TACCL "
-       "(JSON)",
+       "a schedule of TE-CCL (its output JSON), an algorithm of SCCL, msccl-tools or TACCL "
+       "(JSON), an MSCCL program (XML) or an execution plan of MSCCL++ (JSON)",
        "stellwerk import schedule.json --chunk-size 62.5MB -t ndv2-2-as-published -o plan.json"},
       options->schedule);
   arguments.value(
       {"-t,--topology", "T",
        "the network, node by node as in the schedule (TE-CCL's default: the links that it "
-       "uses, a chunk an epoch); rank k of an algorithm is its k-th GPU",
+       "uses, a chunk an epoch); rank k of an algorithm or a program is its k-th GPU",
        "--topology ndv2-2-as-published"},
       options->topology);
-  arguments.value({"--chunk-size", "SIZE", "bytes of a chunk", "--chunk-size 62.5MB"},
-                  options->chunk_size);
   arguments.value(
-      {"--format", "NAME", "teccl-schedule or sccl, where it is not recognised", "--format sccl"},
+      {"--chunk-size", "SIZE", "schedules and algorithms: bytes of a chunk", "--chunk-size 62.5MB"},
+      options->chunk_size);
+  arguments.value({"-s,--size", "SIZE",
+                   "programs: the call's size, the larger side of the collective", "--size 64M"},
+                  options->size);
+  arguments.value(
+      {"--format", "NAME", "teccl-schedule, sccl, msccl-xml or mscclpp, where it is not recognised",
+       "--format sccl"},
       options->format);
   arguments.value({"-o,--output", "FILE", "write the plan", "-o plan.json"}, options->output);
   return [options] { return run(*options); };

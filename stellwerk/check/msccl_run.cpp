@@ -25,28 +25,31 @@ constexpr std::size_t kMostClockEntries = 100'000'000;
 using Value = std::vector<std::uint32_t>;
 using Clock = std::vector<std::uint32_t>;
 
-Value sum(const Value& a, const Value& b) {
-  Value result(a.size() + b.size());
-  std::merge(a.begin(), a.end(), b.begin(), b.end(), result.begin());
-  return result;
-}
+/// What a chunk holds, and which item of the history it is.
+struct Data {
+  Value value;
+  History::Id id = History::kNothing;
+};
 
 struct Cell {
-  Value value;
+  Data data;
   // Who wrote last and who read since, as thread block and step.
   std::pair<std::size_t, std::uint32_t> writer{SIZE_MAX, 0};
   std::map<std::size_t, std::uint32_t> readers;
 };
 
 struct Message {
-  std::vector<Value> chunks;
+  std::vector<Data> chunks;
   std::shared_ptr<const Clock> clock;
 };
 
 class Run {
  public:
-  Run(const MscclProgram& program, bool in_place, int capacity)
-      : program_(program), in_place_(in_place), capacity_(static_cast<std::size_t>(capacity)) {
+  Run(const MscclProgram& program, bool in_place, int capacity, History* history)
+      : program_(program),
+        in_place_(in_place),
+        capacity_(static_cast<std::size_t>(capacity)),
+        history_(history) {
     std::size_t blocks = 0;
     for (const MscclGpu& gpu : program.gpus) {
       first_block_.push_back(blocks);
@@ -115,6 +118,7 @@ class Run {
 
   void lay_out() {
     const std::size_t n = program_.gpus.size();
+    if (history_) history_->begin(static_cast<int>(n), input_size());
     cells_.resize(n);
     for (std::size_t g = 0; g < n; ++g) {
       const MscclGpu& gpu = program_.gpus[g];
@@ -126,8 +130,9 @@ class Run {
       cells_[g].resize(input + output + static_cast<std::size_t>(gpu.scratch));
       for (int k = 0; k < input_size(); ++k) {
         if (is("broadcast") && g != 0) break;
-        cell(g, {'i', k}).value = {
-            static_cast<std::uint32_t>(static_cast<int>(g) * program_.chunks + k)};
+        Data& data = cell(g, {'i', k}).data;
+        data.value = {static_cast<std::uint32_t>(static_cast<int>(g) * program_.chunks + k)};
+        if (history_) data.id = history_->addend(static_cast<int>(g), k);
       }
     }
   }
@@ -167,15 +172,15 @@ class Run {
                     " may come in either order";
   }
 
-  const Value& read(std::size_t g, std::size_t self, MscclRange range, int k) {
+  const Data& read(std::size_t g, std::size_t self, MscclRange range, int k) {
     range.offset += k;
     Cell& c = cell(g, range);
     const std::pair<std::size_t, std::uint32_t> now{self, static_cast<std::uint32_t>(at_[self])};
     if (c.writer.first != SIZE_MAX && !before(c.writer, self)) race(c.writer, now, range, g);
     if (outcome_.races_looked_for) c.readers[self] = now.second;
-    return c.value;
+    return c.data;
   }
-  void write(std::size_t g, std::size_t self, MscclRange range, int k, Value value) {
+  void write(std::size_t g, std::size_t self, MscclRange range, int k, Data data) {
     range.offset += k;
     Cell& c = cell(g, range);
     const std::pair<std::size_t, std::uint32_t> now{self, static_cast<std::uint32_t>(at_[self])};
@@ -185,10 +190,24 @@ class Run {
     }
     c.readers.clear();
     c.writer = now;
-    c.value = std::move(value);
+    c.data = std::move(data);
+  }
+
+  Data sum(std::size_t g, const Data& a, const Data& b) {
+    Data result;
+    result.value.resize(a.value.size() + b.value.size());
+    std::merge(a.value.begin(), a.value.end(), b.value.begin(), b.value.end(),
+               result.value.begin());
+    if (history_) result.id = history_->sum(a.id, b.id, static_cast<int>(g));
+    return result;
   }
 
   // --- Steps -------------------------------------------------------------------------------------
+
+  static int gpu(std::size_t g) { return static_cast<int>(g); }
+  History::Step place_of(std::size_t g, std::size_t b) const {
+    return {gpu(g), static_cast<int>(b), static_cast<int>(at_[first_block_[g] + b])};
+  }
 
   using Connection = std::tuple<int, int, int>;
   Connection out(std::size_t g, const MscclBlock& b) const {
@@ -253,20 +272,21 @@ class Run {
           write(g, self, step.dst, k, std::move(received.chunks[at]));
           break;
         case MscclOp::receive_reduce_copy:
-          write(g, self, step.dst, k, sum(read(g, self, step.src, k), received.chunks[at]));
+          write(g, self, step.dst, k, sum(g, read(g, self, step.src, k), received.chunks[at]));
           break;
         case MscclOp::receive_reduce_send:
-          sent.chunks.push_back(sum(read(g, self, step.src, k), received.chunks[at]));
+          sent.chunks.push_back(sum(g, read(g, self, step.src, k), received.chunks[at]));
           break;
         case MscclOp::receive_reduce_copy_send:
-          sent.chunks.push_back(sum(read(g, self, step.src, k), received.chunks[at]));
-          write(g, self, step.dst, k, Value(sent.chunks.back()));
+          sent.chunks.push_back(sum(g, read(g, self, step.src, k), received.chunks[at]));
+          write(g, self, step.dst, k, Data(sent.chunks.back()));
           break;
         case MscclOp::reduce:
-          write(g, self, step.dst, k, sum(read(g, self, step.dst, k), read(g, self, step.src, k)));
+          write(g, self, step.dst, k,
+                sum(g, read(g, self, step.dst, k), read(g, self, step.src, k)));
           break;
         case MscclOp::copy:
-          write(g, self, step.dst, k, Value(read(g, self, step.src, k)));
+          write(g, self, step.dst, k, Data(read(g, self, step.src, k)));
           break;
         case MscclOp::nop:
           break;
@@ -278,6 +298,9 @@ class Run {
       if (step.awaited) done_[self][at_[self]] = now;
       if (sends(step.op)) {
         sent.clock = now;
+        for (Data& data : sent.chunks) {
+          if (history_) data.id = history_->transfer(data.id, gpu(g), here.send, place_of(g, b));
+        }
         messages_[out(g, here)].push_back(std::move(sent));
       }
     }
@@ -313,7 +336,9 @@ class Run {
     for (std::size_t g = 0; g < program_.gpus.size(); ++g) {
       for (int k = 0; k < output_size(); ++k) {
         const auto wanted = promised(g, k);
-        const Value& held = cell(g, {'o', k}).value;
+        const Data& data = cell(g, {'o', k}).data;
+        const Value& held = data.value;
+        if (history_ && wanted) history_->result(gpu(g), data.id);
         if (!wanted || held == *wanted) continue;
         outcome_.wrong = "GPU " + std::to_string(g) + ", output chunk " + std::to_string(k) +
                          " holds " + text(held) + " instead of " + text(*wanted);
@@ -337,6 +362,7 @@ class Run {
   const MscclProgram& program_;
   bool in_place_;
   std::size_t capacity_;
+  History* history_;
   std::vector<std::size_t> first_block_;
   std::vector<std::size_t> at_;  ///< next step of every thread block
   std::vector<Clock> clock_;
@@ -350,9 +376,9 @@ class Run {
 
 }  // namespace
 
-MscclOutcome run_msccl(const MscclProgram& program, bool in_place, int capacity) {
+MscclOutcome run_msccl(const MscclProgram& program, bool in_place, int capacity, History* history) {
   assert(capacity >= 1);
-  return Run(program, in_place, capacity).run();
+  return Run(program, in_place, capacity, history).run();
 }
 
 std::optional<int> least_msccl_capacity(const MscclProgram& program, bool in_place, int most) {

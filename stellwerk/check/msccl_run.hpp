@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "stellwerk/check/history.hpp"
 #include "stellwerk/check/msccl_program.hpp"
 
 namespace stellwerk::check {
@@ -47,8 +48,10 @@ struct MscclOutcome {
 };
 
 /// Runs the program with connections that hold `capacity` steps' worth of data before the sender has to wait (at
-/// least 1). Precondition: no faults. A collective that is not known ("custom") promises nothing.
-MscclOutcome run_msccl(const MscclProgram& program, bool in_place, int capacity);
+/// least 1). Precondition: no faults. A collective that is not known ("custom") promises nothing. What was done with the data goes to `history`, if one
+/// is given: complete only if the outcome is right.
+MscclOutcome run_msccl(const MscclProgram& program, bool in_place, int capacity,
+                       History* history = nullptr);
 
 /// The least capacity at which the program completes, up to `most`; nothing if it does not.
 std::optional<int> least_msccl_capacity(const MscclProgram& program, bool in_place, int most = 64);

@@ -117,7 +117,7 @@ MscclppCell& MscclppMemory::at(int gpu, char buffer, int offset, int unit, int c
   return cells[static_cast<std::size_t>(chunk * units_ + unit)];
 }
 
-void MscclppMemory::prepare(int gpu, const MscclppEvent& event) {
+void MscclppMemory::prepare(int gpu, const MscclppEvent& event, History* history) {
   const auto [begin, end] = caller_cells(gpu);
   for (MscclppCell* cell = begin; cell != end; ++cell) {
     *cell = MscclppCell{};
@@ -126,8 +126,10 @@ void MscclppMemory::prepare(int gpu, const MscclppEvent& event) {
   if (program_.collective == "broadcast" && gpu != 0) return;
   for (int chunk = 0; chunk < sizes_.input; ++chunk) {
     for (int unit = 0; unit < units_; ++unit) {
-      at(gpu, 'i', chunk, unit, 1).value = std::make_shared<const std::vector<std::uint32_t>>(
+      MscclppCell& cell = at(gpu, 'i', chunk, unit, 1);
+      cell.value = std::make_shared<const std::vector<std::uint32_t>>(
           std::vector<std::uint32_t>{addend(gpu, chunk, unit)});
+      if (history) cell.id = history->addend(gpu, chunk * units_ + unit);
     }
   }
 }

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "stellwerk/check/history.hpp"
 #include "stellwerk/check/mscclpp_program.hpp"
 #include "stellwerk/check/mscclpp_run.hpp"
 
@@ -41,6 +42,7 @@ struct MscclppTouch {
 struct MscclppCell {
   /// Addends, sorted; nothing if nobody wrote.
   std::shared_ptr<const std::vector<std::uint32_t>> value;
+  History::Id id = History::kNothing;  ///< of what it holds
   MscclppTouch writer;
   std::vector<MscclppTouch> readers;  ///< since then
   // If it holds a packet: of which call, and what its writer knew.
@@ -60,7 +62,7 @@ class MscclppMemory {
   MscclppCell& at(int gpu, char buffer, int offset, int unit, int call);
 
   /// The caller prepares a call: input is there, output is not, and both were touched by `event`.
-  void prepare(int gpu, const MscclppEvent& event);
+  void prepare(int gpu, const MscclppEvent& event, History* history);
 
   /// The places that the caller touches between calls.
   std::pair<MscclppCell*, MscclppCell*> caller_cells(int gpu);

@@ -66,12 +66,14 @@ struct Barrier {
 
 class MscclppRun {
  public:
-  MscclppRun(const MscclppProgram& program, bool strict)
+  MscclppRun(const MscclppProgram& program, bool strict, History* history)
       : program_(program),
         strict_(strict),
+        history_(history),
         memory_(program),
         wiring_(program),
         n_(static_cast<int>(program.gpus.size())) {
+    if (history_) history_->begin(n_, mscclpp_sizes(program).input * memory_.units());
     std::uint32_t actor = static_cast<std::uint32_t>(n_);  // the callers come first
     workers_.resize(program.gpus.size());
     proxies_.resize(program.gpus.size());
@@ -176,7 +178,7 @@ class MscclppRun {
     int& call = call_[static_cast<std::size_t>(g)];
     const MscclppEvent caller{static_cast<std::uint32_t>(g), static_cast<std::uint32_t>(call)};
     knows.learn(caller.actor, caller.index + 1);
-    memory_.prepare(g, caller);
+    memory_.prepare(g, caller, call == 0 ? history_ : nullptr);
     ++call;
     const auto shared = std::make_shared<const MscclppKnowledge>(knows);
     for (Worker& worker : workers_[static_cast<std::size_t>(g)]) {
@@ -212,7 +214,9 @@ class MscclppRun {
     for (int k = 0; k < sizes.output && !outcome_.wrong; ++k) {
       for (int unit = 0; unit < memory_.units() && !outcome_.wrong; ++unit) {
         const auto wanted = memory_.promised(g, k, unit);
-        const auto& held = memory_.at(g, 'o', k, unit, 1).value;
+        const MscclppCell& cell = memory_.at(g, 'o', k, unit, 1);
+        const auto& held = cell.value;
+        if (wanted && written_down(g)) history_->result(g, cell.id);
         if (!wanted || (held && *held == *wanted)) continue;
         outcome_.wrong = "GPU " + std::to_string(g) + ", output chunk " + std::to_string(k) +
                          " holds " + memory_.text(held.get()) + " instead of " +
@@ -220,6 +224,9 @@ class MscclppRun {
       }
     }
   }
+
+  /// Does the history want to know what the GPU does now?
+  bool written_down(int g) const { return history_ && call_[static_cast<std::size_t>(g)] == 1; }
 
   // --- Data --------------------------------------------------------------------------------------
 
@@ -349,10 +356,20 @@ class MscclppRun {
       worker.others.join(more);
       knows = &more;
     }
+    History* history = written_down(g) ? history_ : nullptr;
+    const History::Step here{g, block(g, worker).id, worker.turns[worker.at].number};
+    const auto in_switch = [](const MscclppSide& side) {
+      return side.range.where == MscclppRange::Where::switch_;
+    };
     std::shared_ptr<const Value> sum;
+    History::Id id = History::kNothing;
     for (const MscclppSide& side : motion.from) {
       for (const Where& where : places(g, worker, step, side.range, unit)) {
         read(*knows, where, now);
+        if (history) {
+          id = history->sum(
+              id, history->transfer(where.cell->id, where.gpu, g, here, in_switch(side)), g);
+        }
         const auto& value = where.cell->value;
         if (!value) continue;
         if (!sum) {
@@ -369,6 +386,8 @@ class MscclppRun {
       for (const Where& where : places(g, worker, step, side.range, unit)) {
         write(*knows, where, now);
         where.cell->value = sum;
+        where.cell->id = history ? history->transfer(id, g, where.gpu, here, in_switch(side))
+                                 : History::kNothing;
         if (!side.packets) continue;
         if (!packet) packet = std::make_shared<const MscclppKnowledge>(*knows);
         where.cell->packet = packet;
@@ -532,6 +551,7 @@ class MscclppRun {
 
   const MscclppProgram& program_;
   bool strict_;
+  History* history_;
   MscclppMemory memory_;
   MscclppWiring wiring_;
   int n_;
@@ -547,8 +567,8 @@ class MscclppRun {
 
 }  // namespace
 
-MscclppOutcome run_mscclpp(const MscclppProgram& program, bool strict) {
-  return MscclppRun(program, strict).run();
+MscclppOutcome run_mscclpp(const MscclppProgram& program, bool strict, History* history) {
+  return MscclppRun(program, strict, history).run();
 }
 
 }  // namespace stellwerk::check

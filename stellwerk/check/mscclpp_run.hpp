@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "stellwerk/check/history.hpp"
 #include "stellwerk/check/mscclpp_program.hpp"
 
 namespace stellwerk::check {
@@ -43,7 +44,8 @@ struct MscclppOutcome {
 };
 
 /// Runs the program. With `strict`, relaxed signals order no data: what they order otherwise comes out as a race.
-/// Precondition: no faults, nothing that is not judged.
-MscclppOutcome run_mscclpp(const MscclppProgram& program, bool strict);
+/// Precondition: no faults, nothing that is not judged. What the first call did with the data goes to `history`, if one is given:
+/// complete only if the outcome is right.
+MscclppOutcome run_mscclpp(const MscclppProgram& program, bool strict, History* history = nullptr);
 
 }  // namespace stellwerk::check

@@ -5,17 +5,20 @@
 #include <algorithm>
 #include <cstdio>
 #include <map>
+#include <tuple>
 
 #include "stellwerk/base/error.hpp"
 #include "stellwerk/bound/bound.hpp"
 #include "stellwerk/check/msccl_run.hpp"
 #include "stellwerk/check/mscclpp_run.hpp"
 #include "stellwerk/check/simulate.hpp"
+#include "stellwerk/check/verify.hpp"
 #include "stellwerk/io/catalogue.hpp"
 #include "stellwerk/io/msccl_writer.hpp"
 #include "stellwerk/io/msccl_xml.hpp"
 #include "stellwerk/io/mscclpp_json.hpp"
 #include "stellwerk/io/mscclpp_writer.hpp"
+#include "stellwerk/lower/lift.hpp"
 #include "stellwerk/lower/program.hpp"
 #include "stellwerk/plan/planner.hpp"
 
@@ -153,6 +156,71 @@ TEST(Programs, OfPutsHoldNothingThatCouldBeLeftOut) {
   with_one_less("ring:3", Collective::alltoall, true);
   with_one_less("rail:2x2", Collective::allgather, false);  // boxes: ports
   with_one_less("rail:2x2", Collective::reducescatter, true);
+}
+
+/// What is sent, without times: chunk, ends, and whether it is a part of a sum; ascending.
+std::vector<std::tuple<ChunkId, NodeId, NodeId, bool>> transfers_of(const Plan& plan) {
+  std::vector<std::tuple<ChunkId, NodeId, NodeId, bool>> result;
+  for (const Send& send : plan.sends) {
+    const Topology& topology = plan.problem.topology;
+    result.emplace_back(send.chunk, topology.link(send.links.front()).from,
+                        topology.link(send.links.back()).to, send.op != Op::copy);
+  }
+  std::sort(result.begin(), result.end());
+  return result;
+}
+
+/// From plan to program and back: the same transfers, and hardly later although programs do not say which of several connections
+/// has a link first.
+TEST(Programs, ComeBackAsThePlansThatTheyWereMadeOf) {
+  double worst = 1;
+  const auto comes_back = [&](const Plan& plan, const check::History& history,
+                              std::string_view collective) {
+    const lower::Lifted lifted = lower::lift(history, collective, plan.problem.jobs[0].size,
+                                             plan.problem.topology, "program");
+    EXPECT_EQ(lifted.plan.problem.chunks, plan.problem.chunks);
+    EXPECT_EQ(transfers_of(lifted.plan), transfers_of(plan));
+    EXPECT_EQ(judge(lifted.plan).value_or("valid"), "valid");
+    const Time before = simulate(plan.problem, plan.sends).transfer_time;
+    const double ratio = lifted.plan.result.transfer_time.seconds() / before.seconds();
+    EXPECT_LT(ratio, 1.5);
+    worst = std::max(worst, ratio);
+  };
+  for (const char* topology : {"ring:4", "dgx1", "torus:3x3", "rail:2x4", "switch:6"}) {
+    for (const Collective collective : {Collective::allgather, Collective::reducescatter,
+                                        Collective::allreduce, Collective::alltoall}) {
+      Job job;
+      job.name = "imported";
+      job.collective = collective;
+      Topology network = catalogue_topology(topology);
+      job.ranks = network.gpus();
+      job.size = Bytes{1'000'000};
+      job.chunks = 2;
+      const Problem problem = make_problem(std::move(network), {job});
+      for (const PlannerRow& row : planners()) {
+        // The exact ones take long and make no other kind of plan.
+        if (row.compressed || row.name == "milp" || row.name == "lp" || row.name == "rounds")
+          continue;
+        const Plan plan = planned(row, problem);
+        if (plan.sends.empty() || moves_parts(plan)) continue;
+        SCOPED_TRACE(std::string(row.name) + " on " + topology + ", " +
+                     std::string(to_string(collective)));
+        const bool in_place = job.collective != Collective::allgather;
+        const check::MscclProgram steps = read_msccl_xml(
+            format_msccl_xml(lower::lower_plan(plan, in_place, msccl_limits(MscclDialect::msccl)),
+                             MscclDialect::msccl, {}),
+            "program");
+        check::History history;
+        check::run_msccl(steps, in_place, 1, &history);
+        comes_back(plan, history, steps.collective);
+        const check::MscclppProgram puts = program_of_puts(plan, in_place);
+        check::History other;
+        check::run_mscclpp(puts, false, &other);
+        comes_back(plan, other, puts.collective);
+      }
+    }
+  }
+  std::printf("at most %.3f of the time before\n", worst);
 }
 
 TEST(Programs, LimitsOfRuntimesAskForChannelsOrRefuse) {
