@@ -25,12 +25,28 @@
 #include "stellwerk/io/smi_matrix.hpp"
 #include "stellwerk/io/teccl_schedule.hpp"
 #include "stellwerk/io/topology_file.hpp"
+#include "stellwerk/lower/lift.hpp"
 
 namespace stellwerk {
 namespace {
 
 [[maybe_unused]] void use(const Machine& machine) {
   machine_topology(filled(machine, "h100"), "f");
+}
+
+/// The program on networks with a link between all GPUs, and without.
+[[maybe_unused]] void lift(const check::History& history, const std::string& collective) {
+  if (history.gpus() > 16 || history.size() > 10'000) return;
+  for (const char* network : {"full:", "ring:", "switch:"}) {
+    try {
+      Topology topology = catalogue_topology(network + std::to_string(history.gpus()));
+      const lower::Lifted lifted =
+          lower::lift(history, collective, Bytes{1'000'000}, std::move(topology), "f");
+      if (!verify_sends(lifted.plan.problem, lifted.plan.sends).valid()) std::abort();
+    } catch (const Error& error) {
+      if (error.code() == ErrorCode::internal) std::abort();
+    }
+  }
 }
 
 void read(std::string_view text) {
@@ -58,7 +74,9 @@ void read(std::string_view text) {
     if (gpu.input > 1000 || gpu.output > 1000 || gpu.scratch > 1000) return;
   }
   if (!check::msccl_faults(program).empty()) return;
-  check::run_msccl(program, program.in_place, 1);
+  check::History history;
+  if (check::run_msccl(program, program.in_place, 1, &history).right())
+    lift(history, program.collective);
 #elif defined(FUZZ_MSCCLPP)
   const check::MscclppProgram program = read_mscclpp(text, "f");
   // As above.
@@ -71,7 +89,8 @@ void read(std::string_view text) {
   if (!check::mscclpp_faults(program).empty() || check::mscclpp_unjudged(program)) return;
   check::mscclpp_excesses(program);
   check::mscclpp_traps(program);
-  check::run_mscclpp(program, false);
+  check::History history;
+  if (check::run_mscclpp(program, false, &history).right()) lift(history, program.collective);
   check::run_mscclpp(program, true);
 #elif defined(FUZZ_TECCL)
   const TecclSchedule schedule = parse_teccl_schedule(text, "f");

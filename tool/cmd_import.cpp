@@ -15,6 +15,7 @@
 #include "tool/commands.hpp"
 #include "tool/import_program.hpp"
 #include "tool/parse.hpp"
+#include "tool/report.hpp"
 #include "tool/table.hpp"
 
 namespace stellwerk::tool {
@@ -81,13 +82,16 @@ Imported import_program(const std::string& text, bool msccl, const ImportOptions
       positive_size("--size", options.size, "give the larger side of the call, as in --size 64M");
   LiftedProgram program = (msccl ? import_msccl : import_mscclpp)(
       text, load_topology(*options.topology), size, options.schedule);
-  Imported result{std::move(program.plan), "none (" + program.contents + ")", {}};
-  if (program.left_out > 0) {
-    result.notes.push_back(
-        {"left out",
-         fmt::format("{} transfer{} that bring{} nothing anybody needs", program.left_out,
-                     program.left_out == 1 ? "" : "s", program.left_out == 1 ? "s" : "")});
-  }
+  Imported result{std::move(program.lifted.plan), "none (" + program.contents + ")", {}};
+  const auto note = [&](const char* name, std::size_t count, const char* one, const char* many) {
+    if (count > 0)
+      result.notes.push_back(
+          {name, std::to_string(count) + " transfer" + (count == 1 ? one : many)});
+  };
+  note("forwarded", program.lifted.forwarded, " goes over other GPUs, as no link joins its ends",
+       "s go over other GPUs, as no link joins their ends");
+  note("left out", program.lifted.left_out, " that brings nothing anybody needs",
+       "s that bring nothing anybody needs");
   return result;
 }
 
@@ -133,9 +137,7 @@ int run(const ImportOptions& options) {
   table.add({"finish, timed anew", to_string(plan.result.transfer_time)});
   table.add({"bound, any chunks",
              fmt::format("{} ({})", to_string(bound.value), to_string(bound.certificate.kind))});
-  table.add({"gap",
-             fmt::format("{:.1f}%",
-                         100 * (plan.result.transfer_time.seconds() / bound.value.seconds() - 1))});
+  table.add({"gap", gap_text(plan.result.transfer_time, bound.value)});
   for (const auto& note : notes) table.add(note);
   fmt::print("{}", table.text());
   if (options.output) write_plan(plan, *options.output);

@@ -29,11 +29,9 @@ void must_be_right(const Outcome& outcome, const std::string& path) {
 template <class Program>
 LiftedProgram lifted(const Program& program, const History& history, Topology topology, Bytes size,
                      const std::string& path) {
-  lower::Lifted result = lower::lift(history, program.collective, size, std::move(topology), path);
-  return {std::move(result.plan),
-          fmt::format("{}, {} steps", program.name.empty() ? std::string("no name") : program.name,
-                      program.steps()),
-          result.left_out};
+  return {lower::lift(history, program.collective, size, std::move(topology), path),
+          fmt::format("{}, {} steps", program.name.empty() ? "no name" : program.name,
+                      program.steps())};
 }
 
 }  // namespace
@@ -49,7 +47,7 @@ LiftedProgram import_msccl(std::string_view text, Topology topology, Bytes size,
   History history;
   must_be_right(run_msccl(program, in_place, capacity, &history), path);
   LiftedProgram result = lifted(program, history, std::move(topology), size, path);
-  result.plan.result.planner = "msccl";
+  result.lifted.plan.result.planner = "msccl";
   return result;
 }
 
@@ -74,7 +72,7 @@ LiftedProgram import_mscclpp(std::string_view text, Topology topology, Bytes siz
   must_be_right(outcome, path);
   if (outcome.left_over) not_valid(path, *outcome.left_over);
   LiftedProgram result = lifted(program, history, std::move(topology), size, path);
-  result.plan.result.planner = "mscclpp";
+  result.lifted.plan.result.planner = "mscclpp";
   return result;
 }
 

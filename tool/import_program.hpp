@@ -9,9 +9,8 @@
 namespace stellwerk::tool {
 
 struct LiftedProgram {
-  Plan plan;
+  lower::Lifted lifted;
   std::string contents;  ///< "ring, 512 steps": its name and how long it is
-  std::size_t left_out = 0;
 };
 
 /// An MSCCL algorithm (XML), judged as by judge_msccl: out of place if it may be called so. Throws Error(unreadable_input) for what cannot be read or is no plan, and

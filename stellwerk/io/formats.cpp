@@ -39,6 +39,9 @@ constexpr std::size_t kSignsWithin = std::size_t{4} << 20;
 constexpr std::string_view kComposeRemedy =
     "join machines by it: stellwerk topo compose MACHINE --fabric FILE";
 
+constexpr std::string_view kProgramRemedy =
+    "judge it with stellwerk verify, or make a plan of it with stellwerk import";
+
 constexpr std::array kFormats = {
     FormatRow{"nccl-topology", "NCCL or RCCL topology XML (NCCL_TOPO_DUMP_FILE, NCCL_TOPO_FILE)",
               looks_like_nccl_topology, read_nccl_topology, nullptr, nullptr, ""},
@@ -65,8 +68,7 @@ constexpr std::array kFormats = {
     // Before MSCCL XML: it may carry the XML that it was made from.
     only("chakra", "a Chakra execution trace",
          [](std::string_view text) { return begins(text, "schema") && begins(text, "chakra"); }),
-    only("msccl-xml", "an MSCCL algorithm in XML", looks_like_msccl_xml,
-         "judge it with stellwerk verify"),
+    only("msccl-xml", "an MSCCL algorithm in XML", looks_like_msccl_xml, kProgramRemedy),
     only("nccl-graph", "NCCL graph XML (NCCL_GRAPH_FILE)",
          [](std::string_view text) { return begins(text, "<graphs"); }),
     only(
@@ -77,8 +79,7 @@ constexpr std::array kFormats = {
          [](std::string_view text) { return begins(text, "\"intranode_sketch\""); }),
     only("sccl", "an algorithm of SCCL, msccl-tools or TACCL (JSON)", looks_like_sccl_algorithm,
          "read it with stellwerk import"),
-    only("mscclpp", "an MSCCL++ execution plan", looks_like_mscclpp,
-         "judge it with stellwerk verify"),
+    only("mscclpp", "an MSCCL++ execution plan", looks_like_mscclpp, kProgramRemedy),
     only("nccl-tests", "the output of nccl-tests", looks_like_nccl_tests,
          "fit links to it: stellwerk topo fit LOG --topology T"),
     only("astra-system", "a system or memory file of ASTRA-sim",

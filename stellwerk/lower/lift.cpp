@@ -95,14 +95,19 @@ class Lifting {
       std::optional<Simulation> best;
       for (const auto* order : {&rounds.early, &rounds.late}) {
         if (best && moves.list.size() > kFewMoves) break;
-        Simulation timed = simulate(problem_, compact(problem_, nominal(moves, *order)));
-        const Verdict verdict = verify_sends(problem_, timed.sends);
-        if (!verdict.valid()) why = verdict.message;
-        if (verdict.valid() && (!best || timed.transfer_time < best->transfer_time))
-          best = std::move(timed);
+        try {
+          Simulation timed = simulate(problem_, compact(problem_, nominal(moves, *order)));
+          const Verdict verdict = verify_sends(problem_, timed.sends);
+          if (!verdict.valid()) throw Error(ErrorCode::verification_failed, verdict.message);
+          if (!best || timed.transfer_time < best->transfer_time) best = std::move(timed);
+        } catch (const Error& error) {
+          if (error.code() != ErrorCode::verification_failed) throw;
+          why = error.what();
+        }
       }
       if (!best) continue;
       Lifted result;
+      result.forwarded = moves.forwarded;
       result.left_out = moves.left_out;
       result.plan.problem = std::move(problem_);
       sort_sends(result.plan.problem.topology, best->sends);
@@ -146,8 +151,9 @@ class Lifting {
   Schedule nominal(const Moves& moves, const std::vector<std::int64_t>& rounds) const {
     std::vector<std::size_t> order(moves.list.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
-    std::stable_sort(order.begin(), order.end(),
-                     [&](std::size_t a, std::size_t b) { return rounds[a] < rounds[b]; });
+    std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+      return std::pair(rounds[a], a) < std::pair(rounds[b], b);
+    });
     Schedule sends;
     Time longest;
     for (const std::size_t m : order) {

@@ -96,20 +96,22 @@ class Reading {
              "a switch sums or multicasts, and plans are made of transfers between two GPUs here");
     const Chunk& chunk = problem_.chunks[*note.chunk];
     const NodeId from = node(what.from), to = node(what.gpu);
-    if (ways_.between(from, to, chunk).empty()) {
+    const bool whole = note.addends == std::max<std::size_t>(1, chunk.contributors.size());
+    if (ways_.between(from, to, chunk, whole).empty()) {
       refuse(what.step, "topology " + problem_.topology.name() + " does not join " +
                             problem_.topology.node(from).name + " to " +
                             problem_.topology.node(to).name);
     }
     std::vector<std::int32_t> brought = parts(what.first);
-    const Way& way = ways_.take(from, to, chunk);
+    const Way& way = ways_.take(from, to, chunk, whole);
+    if (way.size() > 1) ++moves_.forwarded;
     for (std::size_t h = 0; h < way.size(); ++h) {
       Move& move = moves_.list.emplace_back();
       move.chunk = *note.chunk;
       move.links = way[h];
       move.from = problem_.topology.link(way[h].front()).from;
       move.to = problem_.topology.link(way[h].back()).to;
-      move.whole = note.addends == std::max<std::size_t>(1, chunk.contributors.size());
+      move.whole = whole;
       move.parts = std::move(brought);
       move.step = what.step;
       move.begins = h == 0;

@@ -35,7 +35,8 @@ struct Moves {
   std::vector<Move> list;  ///< in the order in which the program was run
   /// What nodes have in the end because somebody wants it, of sums: moves, or kOwn.
   std::map<std::pair<ChunkId, NodeId>, std::vector<std::int32_t>> kept;
-  std::size_t left_out = 0;  ///< transfers that are no moves, since nothing depends on them
+  std::size_t forwarded = 0;  ///< transfers of several hops
+  std::size_t left_out = 0;   ///< transfers that are no moves, since nothing depends on them
 };
 
 /// Which chunk of the problem a rank's piece of input is, or part of; nothing for what never has to leave it.

@@ -18,8 +18,6 @@
 namespace stellwerk::lower {
 namespace {
 
-using check::History;
-
 /// One chunk's sum at one node.
 struct Story {
   std::vector<std::int32_t> leaving, whole, arriving;  ///< moves; leaving: partial sums
@@ -30,7 +28,7 @@ struct Story {
 class Ordering {
  public:
   Ordering(const Problem& problem, Moves& moves, const std::string& file)
-      : problem_(problem), list_(moves.list), file_(file) {
+      : problem_(problem), list_(moves.list), forwarded_(moves.forwarded), file_(file) {
     for (std::size_t m = 0; m < list_.size(); ++m) {
       const Move& move = list_[m];
       const auto number = static_cast<std::int32_t>(m);
@@ -62,14 +60,11 @@ class Ordering {
     }
     if (auto result = solution(in_blocks)) return std::move(*result);
     if (auto result = solution(arcs_)) return std::move(*result);
-    for (const Move& move : list_) {
-      if (move.op == Op::share)
-        refuse(move, "its partial sum and others wait for each other in a circle");
-    }
-    throw Error(ErrorCode::unreadable_input,
-                file_ +
-                    ": its partial sums wait for each other in a circle, and a GPU has one of each "
-                    "chunk in a plan");
+    // Copies alone are in the order in which the program was run: some partial sum is in every circle.
+    const auto sum = std::find_if(list_.begin(), list_.end(),
+                                  [](const Move& move) { return move.op != Op::copy; });
+    refuse(sum == list_.end() ? list_.front() : *sum,
+           "its partial sum and others wait for each other in a circle");
   }
 
  private:
@@ -81,7 +76,10 @@ class Ordering {
     // The latest ones are the least ones counted from the end.
     std::vector<DifferenceArc> backwards;
     for (const DifferenceArc& arc : arcs) backwards.push_back({arc.to, arc.from, arc.lag});
-    auto late = least_solution(from_zero, backwards);
+    const std::int64_t last = early->empty() ? 0 : *std::max_element(early->begin(), early->end());
+    std::vector<std::int64_t> known;
+    for (const std::int64_t round : *early) known.push_back(last - round);
+    auto late = least_solution(from_zero, backwards, known);
     if (!late) return std::nullopt;
     const std::int64_t end = late->empty() ? 0 : *std::max_element(late->begin(), late->end());
     for (std::int64_t& round : *late) round = end - round;
@@ -156,11 +154,17 @@ class Ordering {
   [[noreturn]] void refuse(const Move& move, const std::string& why) const {
     throw Error(ErrorCode::unreadable_input,
                 file_ + ": " + to_string(move.step) + ": " + why +
-                    "; a GPU has one partial sum of a chunk in a plan");
+                    ", but a GPU has one partial sum of a chunk in a plan" +
+                    (forwarded_ == 0 ? ""
+                                     : " (on topology '" + problem_.topology.name() + "' " +
+                                           std::to_string(forwarded_) +
+                                           " transfers go over other GPUs: give the network that "
+                                           "the program is for)"));
   }
 
   const Problem& problem_;
   std::vector<Move>& list_;
+  std::size_t forwarded_;
   const std::string& file_;
   std::vector<DifferenceArc> arcs_;
   std::map<std::pair<ChunkId, NodeId>, Story> stories_;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "stellwerk/core/send.hpp"
+
 namespace stellwerk::lower {
 
 std::vector<Way> Ways::through_switches(NodeId from, NodeId to) const {
@@ -44,20 +46,30 @@ std::vector<Way> Ways::through_switches(NodeId from, NodeId to) const {
   return result;
 }
 
-const std::vector<Way>& Ways::between(NodeId from, NodeId to, const Chunk& chunk) {
-  const auto [entry, added] = known_.try_emplace({from, to});
-  if (!added) return entry->second;
-  entry->second = through_switches(from, to);
+const std::vector<Way>& Ways::between(NodeId from, NodeId to, const Chunk& chunk, bool whole) {
+  const auto [entry, added] = known_.try_emplace({from, to, whole});
+  std::vector<Way>& ways = entry->second;
+  if (!added) return ways;
+  ways = through_switches(from, to);
+  if (!ways.empty() && (ways.front().front().size() == 1 || !whole)) return ways;
   Router& router = routers_.of(chunk);
-  if (!entry->second.empty() || !router.reaches(from, to)) return entry->second;
-  Way& way = entry->second.emplace_back();
-  for (const HopId hop : router.way(from, to)) way.push_back(router.hop(hop).links);
-  return entry->second;
+  if (!router.reaches(from, to)) return ways;
+  for (const Way& way : ways) {
+    const Send send =
+        whole_chunk_send(problem_.topology, chunk, ChunkId(0), Op::copy, Time{}, way.front());
+    if (timing(problem_.topology, send).arrival.front() <= router.distance(from, to)) return ways;
+  }
+  ways.clear();
+  for (std::uint32_t salt = 0; salt < router.salts(from, to) && salt < kMostWays; ++salt) {
+    Way& way = ways.emplace_back();
+    for (const HopId hop : router.way(from, to, salt)) way.push_back(router.hop(hop).links);
+  }
+  return ways;
 }
 
-const Way& Ways::take(NodeId from, NodeId to, const Chunk& chunk) {
+const Way& Ways::take(NodeId from, NodeId to, const Chunk& chunk, bool whole) {
   if (busy_.empty()) busy_ = IdVector<LinkId, Time>(problem_.topology.links().size(), Time{});
-  const std::vector<Way>& ways = between(from, to, chunk);
+  const std::vector<Way>& ways = between(from, to, chunk, whole);
   // A longer time counts as this one, so that millions of them can be added.
   constexpr Time kMost{std::int64_t{1} << 39};
   const auto lasts = [&](LinkId id) {

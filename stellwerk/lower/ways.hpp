@@ -2,7 +2,7 @@
 #pragma once
 
 #include <map>
-#include <utility>
+#include <tuple>
 #include <vector>
 
 #include "stellwerk/core/problem.hpp"
@@ -18,12 +18,12 @@ class Ways {
   /// `problem` must outlive it.
   explicit Ways(const Problem& problem) : problem_(problem), routers_(problem) {}
 
-  /// The ways of fewest links through switches only, at most kMostWays of them; where there are none, the best way over other GPUs (plan/router.hpp);
-  /// empty if nothing joins the two.
-  const std::vector<Way>& between(NodeId from, NodeId to, const Chunk& chunk);
+  /// The links that join the two; if there are none, the ways of fewest links through switches only. Where none of them leads there, or a chunk or full sum (`whole`) is faster over
+  /// other GPUs, the best ways over these (plan/router.hpp). At most kMostWays; empty if nothing joins the two.
+  const std::vector<Way>& between(NodeId from, NodeId to, const Chunk& chunk, bool whole);
 
   /// That of them on whose links the least has been sent so far; the chunk is added to it. Precondition: there is one.
-  const Way& take(NodeId from, NodeId to, const Chunk& chunk);
+  const Way& take(NodeId from, NodeId to, const Chunk& chunk, bool whole);
 
  private:
   static constexpr std::size_t kMostWays = 16;
@@ -31,7 +31,7 @@ class Ways {
 
   const Problem& problem_;
   Routers routers_;
-  std::map<std::pair<NodeId, NodeId>, std::vector<Way>> known_;
+  std::map<std::tuple<NodeId, NodeId, bool>, std::vector<Way>> known_;
   IdVector<LinkId, Time> busy_;
 };
 

@@ -35,6 +35,16 @@ const std::string kPlan = R"({"format": "stellwerk.plan/1", "topology": )" + kPa
             "version": "0.1.0", "termination": {"reason": "feasible", "limit": "none"}, "solver_time_s": 0,
             "core_seconds": 0, "peak_rss_bytes": 0}})";
 
+/// An AllGather of two GPUs, two chunks each, in place.
+const std::string kProgram =
+    R"(<algo name="pair" proto="Simple" nchannels="1" nchunksperloop="4" ngpus="2" coll="allgather" inplace="1" outofplace="0">
+ <gpu id="0" i_chunks="0" o_chunks="4" s_chunks="0"><tb id="0" send="1" recv="1" chan="0">
+  <step s="0" type="s" srcbuf="o" srcoff="0" dstbuf="o" dstoff="0" cnt="2" depid="-1" deps="-1" hasdep="0"/>
+  <step s="1" type="r" srcbuf="o" srcoff="2" dstbuf="o" dstoff="2" cnt="2" depid="-1" deps="-1" hasdep="0"/></tb></gpu>
+ <gpu id="1" i_chunks="0" o_chunks="4" s_chunks="0"><tb id="0" send="0" recv="0" chan="0">
+  <step s="0" type="s" srcbuf="o" srcoff="2" dstbuf="o" dstoff="2" cnt="2" depid="-1" deps="-1" hasdep="0"/>
+  <step s="1" type="r" srcbuf="o" srcoff="0" dstbuf="o" dstoff="0" cnt="2" depid="-1" deps="-1" hasdep="0"/></tb></gpu></algo>)";
+
 /// `text` with the first `from` in it replaced.
 std::string with(std::string text, const std::string& from, const std::string& to) {
   const std::size_t at = text.find(from);
@@ -112,8 +122,16 @@ TEST(BrokenInput, CommandLines) {
       {kPlan, "export x.json --to hostfile", 4,
        "GPU 'a' has no host, and a hostfile names hosts: give the topology's nodes a host"},
       {kPlan, "import x.json --chunk-size 1MB", 3,
-       "x.json: recognised as a file of our own, but a schedule of TE-CCL or an algorithm of SCCL, "
-       "msccl-tools or TACCL is wanted"},
+       "x.json: recognised as a file of our own, but a schedule of TE-CCL, an algorithm of SCCL, "
+       "msccl-tools or TACCL, or a program of MSCCL or MSCCL++ is wanted"},
+      {kProgram, "import x.json --size 1MB", 2,
+       "--topology is missing: programs name no links; rank k is its k-th GPU"},
+      {kProgram, "import x.json -t pair.json", 2,
+       "--size is missing: give the larger side of the call, as in --size 64M"},
+      {kProgram, "import x.json -t ring:4 --size 1MB", 3,
+       "x.json: the program is for 2 GPUs, topology 'ring-4' has 4"},
+      {kProgram, "import x.json -t pair.json --size 2", 3,
+       "x.json: 2 B is too little for 2 chunks a block: give a larger --size"},
       {"", "topo shwo", 2, "unknown command 'topo shwo'; did you mean 'topo show'?"},
       {"", "help plna", 2, "unknown command 'plna'; did you mean 'plan'?"},
       {"", "plan", 2,
