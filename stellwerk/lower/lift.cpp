@@ -5,7 +5,7 @@
 // round begin at one nominal instant; re-timing and gap filling then start each as early as data and links allow (check/simulate.hpp,
 // plan/compact.hpp). Guarantee: the result is judged here; a valid plan that moves what the program moved. Its order on a link
 // that several connections share is ours, since programs leave that open. Cost: that of re-timing. Held to its word by
-// tests/conformance/import_test.cpp, which takes plans to programs and back.
+// tests/conformance/programs_test.cpp, which takes plans to programs and back.
 #include "stellwerk/lower/lift.hpp"
 
 #include <algorithm>

@@ -7,7 +7,7 @@
 // taken, and the greatest one; exchanges (two GPUs send each other their sums) are in one round. A thread block's own transfers keep their order where that
 // contradicts nothing. Guarantee: if every move begins when its round does and ends before the next, all senders have what the program
 // sent. An order is not always found where one exists, since what leaves is lined up once. Cost: moves * parts, and the
-// constraints. Held to its word by tests/conformance/import_test.cpp.
+// constraints. Held to its word by tests/conformance/programs_test.cpp.
 #include <algorithm>
 #include <set>
 
