@@ -73,10 +73,29 @@ struct Part {
 };
 using Parts = std::vector<Part>;
 
+/// Options of programs that a runtime loads by the call's size.
+void refuse_options_of_calls(const ExportOptions& options, const std::string& formats) {
+  const auto refuse_if = [&](bool given, const std::string& option) {
+    if (given) refuse(option + " is for programs: " + formats);
+  };
+  refuse_if(options.target.has_value(), "--target");
+  refuse_if(options.protocol.has_value(), "--protocol");
+  refuse_if(options.min_bytes.has_value(), "--min-bytes");
+  refuse_if(options.max_bytes.has_value(), "--max-bytes");
+}
+
+/// What is said about programs to a format that is none.
+void refuse_program_options(const ExportOptions& options) {
+  const std::string programs = "--to msccl-xml, mscclpp or chakra";
+  if (options.in_place) refuse("--in-place is for programs: " + programs);
+  refuse_options_of_calls(options, programs);
+}
+
 Parts export_chakra(const Plan& plan, const ExportOptions& options) {
   if (!options.output)
     refuse(
         "--output is missing: --to chakra writes a file for every rank, NAME.0.et, NAME.1.et, ...");
+  refuse_options_of_calls(options, "--to msccl-xml or mscclpp");
   Parts parts;
   for (std::string& trace : format_chakra(plan, options.in_place)) {
     parts.push_back({"." + std::to_string(parts.size()) + ".et", std::move(trace)});
@@ -128,10 +147,17 @@ constexpr std::array kExporters = {
         [](const Plan& plan, const ExportOptions&) -> Parts { return {{"", format_teccl(plan)}}; }},
     Exporter{"nccl-graph", "ring orders for NCCL_GRAPH_FILE (XML), a file a host where they differ",
              Kind::schedule, export_nccl_graphs},
-    Exporter{"hostfile", "the order of ranks: a host a line, for SLURM_HOSTFILE", Kind::report,
+    Exporter{
+        "hostfile", "the order of ranks: a host a line, for SLURM_HOSTFILE or mpirun --map-by seq",
+        Kind::report,
+        [](const Plan& plan, const ExportOptions&) -> Parts {
+          return {{"", format_rank_order(plan.problem.topology, rank_order(plan), "hostfile")}};
+        }},
+    Exporter{"rank-gpus", "the order of ranks: host and number of the GPU in it, a rank a line",
+             Kind::report,
              [](const Plan& plan, const ExportOptions&) -> Parts {
                return {
-                   {"", format_rank_order(plan.problem.topology, rank_order(plan), "hostfile")}};
+                   {"", format_rank_order(plan.problem.topology, rank_order(plan), "rank-gpus")}};
              }},
     Exporter{"rankfile", "the order of ranks: an Open MPI rank file", Kind::report,
              [](const Plan& plan, const ExportOptions&) -> Parts {
@@ -146,18 +172,6 @@ std::string names() {
   return list;
 }
 
-/// What is said about programs to a format that is none.
-void refuse_program_options(const ExportOptions& options) {
-  const auto refuse_if = [&](bool given, std::string_view option) {
-    if (given) refuse(std::string(option) + " is for programs: --to msccl-xml, mscclpp or chakra");
-  };
-  refuse_if(options.target.has_value(), "--target");
-  refuse_if(options.protocol.has_value(), "--protocol");
-  refuse_if(options.in_place, "--in-place");
-  refuse_if(options.min_bytes.has_value(), "--min-bytes");
-  refuse_if(options.max_bytes.has_value(), "--max-bytes");
-}
-
 int run(const ExportOptions& options) {
   if (!options.to) refuse("--to is missing: name a format (" + names() + ")");
   for (const Exporter& row : kExporters) {
@@ -169,13 +183,16 @@ int run(const ExportOptions& options) {
                   options.plan + ": not valid, so not for export: " + *objection);
     }
     expand(plan);
-    for (const Part& part : row.write(plan, options)) {
+    const Parts parts = row.write(plan, options);
+    std::vector<FileContents> files;
+    for (const Part& part : parts) {
       if (options.output) {
-        write_file(*options.output + part.suffix, part.contents);
+        files.push_back({*options.output + part.suffix, part.contents});
       } else {
         fmt::print("{}", part.contents);
       }
     }
+    write_files(files);
     return 0;
   }
   refuse("--to " + in_quotes(*options.to) + " is none of " + names());

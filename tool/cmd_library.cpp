@@ -39,6 +39,7 @@ struct LibraryOptions {
 /// A plan whose program the runtime can hold.
 struct Candidate {
   Plan plan;
+  std::int64_t largest = 0;  ///< call that the program can serve; 0: no limit
   /// The program's file for calls of these sizes; 0 for `most`: no limit.
   std::function<std::string(const std::string& name, std::int64_t least, std::int64_t most)> format;
 };
@@ -76,7 +77,10 @@ class Library {
     std::vector<std::vector<Time>> times;
     for (const Candidate& candidate : candidates) {
       times.emplace_back();
-      for (const Bytes size : sizes) times.back().push_back(finish_at_size(candidate.plan, size));
+      for (const Bytes size : sizes) {
+        const bool fits = candidate.largest == 0 || size.value <= candidate.largest;
+        times.back().push_back(fits ? finish_at_size(candidate.plan, size) : Time::max());
+      }
     }
     const double slack = options_.slack ? parse_ratio("--slack", *options_.slack) : 0.02;
     const std::vector<SizeRange> ranges = fewest_ranges(times, slack);
@@ -85,13 +89,13 @@ class Library {
       const Plan& plan = candidates[range.plan].plan;
       // In between, the smaller size's program is used up to where the next one's begins.
       const std::int64_t least = r == 0 ? 0 : sizes[range.first].value;
-      const bool last = r + 1 == ranges.size();
-      const std::int64_t most = last ? 0 : sizes[ranges[r + 1].first].value - 1;
+      const std::int64_t most = r + 1 < ranges.size() ? sizes[ranges[r + 1].first].value - 1
+                                                      : candidates[range.plan].largest;
       const std::string name = fmt::format("{}-{}", to_string(collective), r);
       const std::string path = (std::filesystem::path(folder) / (name + suffix_)).string();
       files.push_back({path, candidates[range.plan].format(name, least, most)});
       table.add({std::string(to_string(collective)), to_string(Bytes{least}),
-                 last ? "no limit" : to_string(Bytes{most}), plan.result.planner,
+                 most == 0 ? "no limit" : to_string(Bytes{most}), plan.result.planner,
                  std::to_string(plan.problem.jobs[0].chunks),
                  to_string(times[range.plan][range.first]),
                  to_string(times[range.plan][range.last]), path});
@@ -123,8 +127,15 @@ class Library {
       if (chunks > most) continue;
       expand(plan);
       try {
-        auto format = formatter(plan);
-        return {std::move(plan), std::move(format)};
+        Candidate candidate = with_program(plan);
+        if (candidate.largest > 0 && size.value > candidate.largest) {
+          throw Error(ErrorCode::usage, "--sizes: " + to_string(size) + " is more than " + target_ +
+                                            " serves with one program, " +
+                                            to_string(Bytes{candidate.largest}) +
+                                            " here: end the range below");
+        }
+        candidate.plan = std::move(plan);
+        return candidate;
       } catch (const Error& error) {
         if (chunks == 1 || error.code() != ErrorCode::unsolved) throw;
         job.chunks = chunks / 2;
@@ -132,25 +143,30 @@ class Library {
     }
   }
 
-  /// Throws Error(unsolved) if the runtime cannot hold the plan.
-  decltype(Candidate::format) formatter(const Plan& plan) const {
+  /// All but the plan itself. Throws Error(unsolved) if the runtime cannot hold it.
+  Candidate with_program(const Plan& plan) const {
     if (target_ == "mscclpp") {
       lower::PutProgram program = lower::lower_to_puts(plan, options_.in_place, mscclpp_limits());
-      return [program = std::move(program)](const std::string& name, std::int64_t least,
-                                            std::int64_t most) {
-        return format_mscclpp(program, {name, least, most});
-      };
+      const std::int64_t largest = largest_call(program);
+      return {{},
+              largest,
+              [program = std::move(program)](const std::string& name, std::int64_t least,
+                                             std::int64_t most) {
+                return format_mscclpp(program, {name, least, most});
+              }};
     }
     const MscclDialect dialect = parse_msccl_dialect(target_);
     lower::Program program = lower::lower_plan(plan, options_.in_place, msccl_limits(dialect));
-    return [program = std::move(program), dialect](const std::string& name, std::int64_t least,
-                                                   std::int64_t most) {
-      MscclFile file;
-      file.name = name;
-      file.min_bytes = least;
-      file.max_bytes = most;
-      return format_msccl_xml(program, dialect, file);
-    };
+    return {{},
+            0,
+            [program = std::move(program), dialect](const std::string& name, std::int64_t least,
+                                                    std::int64_t most) {
+              MscclFile file;
+              file.name = name;
+              file.min_bytes = least;
+              file.max_bytes = most;
+              return format_msccl_xml(program, dialect, file);
+            }};
   }
 
   const LibraryOptions& options_;
@@ -191,9 +207,11 @@ int run(const LibraryOptions& options) {
     if (made) std::filesystem::remove(*options.output, error);
     throw;
   }
-  for (const File& file : files) write_file(file.path, file.contents);
   // Beside the folder: in it every file must be a program.
-  write_file(*options.output + ".csv", csv);
+  files.push_back({*options.output + ".csv", csv});
+  std::vector<FileContents> contents;
+  for (const File& file : files) contents.push_back({file.path, file.contents});
+  write_files(contents);
   fmt::print("{}selection table: {}.csv\n", table.text(), *options.output);
   return 0;
 }

@@ -113,9 +113,8 @@ PlacementRequest stated(const Options& options) {
 
 int run(const Options& options) {
   const std::string format = options.format.value_or("names");
-  if (format != "names" && format != "hostfile" && format != "rankfile") {
-    refuse("--format: '" + format + "' is none of names, hostfile, rankfile");
-  }
+  if (format != "names" && format != "hostfile" && format != "rank-gpus" && format != "rankfile")
+    refuse("--format: '" + format + "' is none of names, hostfile, rank-gpus, rankfile");
   if (options.output) check_writable(*options.output);
   const PlacementRequest request = stated(options);
   ProgressLine progress;
@@ -180,7 +179,8 @@ RunCommand declare_place(Arguments& arguments) {
                   options->output);
   arguments.value({"--format", "F",
                    "of that file: 'names' of GPUs (default), 'hostfile' (for srun "
-                   "--distribution=arbitrary), 'rankfile' (Open MPI)",
+                   "--distribution=arbitrary), 'rank-gpus' (hosts and the GPUs' numbers in them), "
+                   "'rankfile' (Open MPI)",
                    "--format hostfile"},
                   options->format);
   return [options] { return run(*options); };

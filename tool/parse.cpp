@@ -106,7 +106,12 @@ std::vector<Collective> parse_collectives(const std::string& text) {
   std::vector<Collective> result;
   for (std::size_t begin = 0; begin <= text.size();) {
     const std::size_t end = std::min(text.find(',', begin), text.size());
-    result.push_back(parse_collective(text.substr(begin, end - begin)));
+    const Collective collective = parse_collective(text.substr(begin, end - begin));
+    if (std::find(result.begin(), result.end(), collective) != result.end()) {
+      throw Error(ErrorCode::usage,
+                  "--collectives: " + std::string(to_string(collective)) + " is there twice");
+    }
+    result.push_back(collective);
     begin = end + 1;
   }
   return result;

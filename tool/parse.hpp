@@ -31,7 +31,7 @@ Bytes parse_size_option(const std::string& option, const std::string& text);
 /// "1KB..1GB,4GB": sizes, and ranges that step by 4, or by K as in 1KB..1GB*K, and end with their
 /// upper end. In order, each once.
 std::vector<Bytes> parse_sizes(const std::string& option, const std::string& text);
-/// "allgather,allreduce": names of collectives, separated by commas.
+/// --collectives: "allgather,allreduce", each once.
 std::vector<Collective> parse_collectives(const std::string& text);
 Time parse_time_option(const std::string& option, const std::string& text);
 Bandwidth parse_bandwidth_option(const std::string& option, const std::string& text);

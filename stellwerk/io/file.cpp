@@ -11,6 +11,7 @@
 #include <cstring>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -168,6 +169,46 @@ void sync_folder(const std::string& target) {
   if (file.get() >= 0) ::fsync(file.get());
 }
 
+/// One file on its way: all of it is on the disk before it gets its name.
+class Output {
+ public:
+  /// Writes the draft. Through a symbolic link: what it points to is replaced, not the link.
+  explicit Output(const FileContents& file)
+      : path_(file.path), target_(file.path), contents_(file.contents) {
+    if (compressed(path_)) {
+      packed_ = compress(contents_);
+      contents_ = packed_;
+    }
+    if (char* real = ::realpath(path_.c_str(), nullptr)) {
+      target_ = real;
+      std::free(real);
+    }
+    struct stat old{};
+    if (::stat(target_.c_str(), &old) == 0 && !S_ISREG(old.st_mode)) {
+      if (S_ISDIR(old.st_mode)) refuse(path_, "is a folder: name a file in it");
+      return;  // a device or a pipe
+    }
+    draft_.emplace(target_);
+    if (!draft_->created() || !draft_->fill(contents_)) refuse_errno(path_, "cannot be written");
+  }
+
+  void finish() {
+    if (!draft_) {
+      Descriptor device(::open(target_.c_str(), O_WRONLY | O_CLOEXEC));
+      if (device.get() < 0 || !write_all(device.get(), contents_) || !device.close())
+        refuse_errno(path_, "cannot be written");
+      return;
+    }
+    if (!draft_->replace(target_)) refuse_errno(path_, "cannot be written");
+    sync_folder(target_);
+  }
+
+ private:
+  std::string path_, target_, packed_;
+  std::string_view contents_;
+  std::optional<Draft> draft_;
+};
+
 }  // namespace
 
 std::string read_file(const std::string& path, std::int64_t max_bytes) {
@@ -181,30 +222,13 @@ std::string read_file(const std::string& path, std::int64_t max_bytes) {
 }
 
 void write_file(const std::string& path, std::string_view contents) {
-  std::string packed;
-  if (compressed(path)) {
-    packed = compress(contents);
-    contents = packed;
-  }
-  // Through a symbolic link: what it points to is replaced, not the link.
-  std::string target = path;
-  if (char* real = ::realpath(path.c_str(), nullptr)) {
-    target = real;
-    std::free(real);
-  }
-  struct stat old{};
-  if (::stat(target.c_str(), &old) == 0 && !S_ISREG(old.st_mode)) {
-    if (S_ISDIR(old.st_mode)) refuse(path, "is a folder: name a file in it");
-    Descriptor device(::open(target.c_str(), O_WRONLY | O_CLOEXEC));
-    if (device.get() < 0 || !write_all(device.get(), contents) || !device.close()) {
-      refuse_errno(path, "cannot be written");
-    }
-    return;
-  }
-  Draft draft(target);
-  if (!draft.created()) refuse_errno(path, "cannot be written");
-  if (!draft.fill(contents) || !draft.replace(target)) refuse_errno(path, "cannot be written");
-  sync_folder(target);
+  write_files({{path, contents}});
+}
+
+void write_files(const std::vector<FileContents>& files) {
+  std::vector<std::unique_ptr<Output>> outputs;
+  for (const FileContents& file : files) outputs.push_back(std::make_unique<Output>(file));
+  for (const auto& output : outputs) output->finish();
 }
 
 }  // namespace stellwerk

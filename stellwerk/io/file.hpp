@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace stellwerk {
 
@@ -17,5 +18,13 @@ std::string read_file(const std::string& path, std::int64_t max_bytes = kMaxFile
 /// place of `path`. Devices and pipes are written to directly. Throws Error(unreadable_input)
 /// naming the file and the reason, and leaves nothing behind.
 void write_file(const std::string& path, std::string_view contents);
+
+struct FileContents {
+  std::string path;
+  std::string_view contents;
+};
+
+/// The same for several files that belong together: none gets its name before all are written.
+void write_files(const std::vector<FileContents>& files);
 
 }  // namespace stellwerk

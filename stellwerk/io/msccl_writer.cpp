@@ -112,8 +112,9 @@ std::string format_msccl_xml(const lower::Program& program, MscclDialect dialect
   }
   std::string text;
   const auto out = std::back_inserter(text);
-  // 0 is no limit for RCCL; the others compare.
-  const std::int64_t most = file.max_bytes > 0              ? file.max_bytes
+  // 0 is no limit for RCCL; the others compare, and microsoft/msccl takes calls of fewer bytes only.
+  const bool less = dialect == MscclDialect::msccl && file.max_bytes < INT64_MAX;
+  const std::int64_t most = file.max_bytes > 0              ? file.max_bytes + (less ? 1 : 0)
                             : dialect == MscclDialect::rccl ? 0
                                                             : INT64_MAX;
   fmt::format_to(out,

@@ -67,15 +67,6 @@ std::string collective_name(Collective collective) {
   }
 }
 
-/// Places are counted in 32 bits: calls of more bytes than this would wrap around.
-std::uint64_t most_bytes(const lower::PutProgram& program) {
-  int chunks = std::max(program.input, program.output);
-  const auto call = static_cast<std::uint64_t>(
-      program.collective == Collective::allgather ? program.output : program.input);
-  for (const lower::PutRank& rank : program.ranks) chunks = std::max(chunks, rank.scratch);
-  return UINT32_MAX / static_cast<std::uint64_t>(chunks) * call;
-}
-
 class Writer {
  public:
   Writer(const lower::PutProgram& program, const MscclppFile& file)
@@ -90,9 +81,8 @@ class Writer {
         "\"min_message_size\": {},\n\"max_message_size\": {},\n\"gpus\": [",
         json::quote(file_.name), collective_name(program_.collective), program_.in_place,
         file_.min_bytes,
-        file_.max_bytes > 0
-            ? std::min(static_cast<std::uint64_t>(file_.max_bytes), most_bytes(program_))
-            : most_bytes(program_));
+        file_.max_bytes > 0 ? std::min(file_.max_bytes, largest_call(program_))
+                            : largest_call(program_));
     for (std::size_t r = 0; r < program_.ranks.size(); ++r) {
       text_ += r == 0 ? "\n" : ",\n";
       write_rank(r, program_.ranks[r]);
@@ -205,6 +195,14 @@ class Writer {
 
 }  // namespace
 
+std::int64_t largest_call(const lower::PutProgram& program) {
+  int chunks = std::max(program.input, program.output);
+  const std::int64_t call =
+      program.collective == Collective::allgather ? program.output : program.input;
+  for (const lower::PutRank& rank : program.ranks) chunks = std::max(chunks, rank.scratch);
+  return std::int64_t{UINT32_MAX} / chunks * call;
+}
+
 lower::PutLimits mscclpp_limits() {
   lower::PutLimits limits;
   limits.target = "mscclpp";
@@ -217,10 +215,10 @@ std::string format_mscclpp(const lower::PutProgram& program, const MscclppFile& 
                 "not expressible: MSCCL++ plans have no root but rank 0, and this one is " +
                     std::to_string(program.root));
   }
-  if (static_cast<std::uint64_t>(file.min_bytes) > most_bytes(program)) {
+  if (file.min_bytes > largest_call(program)) {
     throw Error(ErrorCode::unsolved,
                 "not expressible for mscclpp: calls of more than " +
-                    std::to_string(most_bytes(program)) +
+                    std::to_string(largest_call(program)) +
                     " bytes, whose places do not fit 32 bits: lower --min-bytes, or plan with "
                     "fewer chunks (--chunks)");
   }

@@ -11,6 +11,9 @@ namespace stellwerk {
 /// What MSCCL++ can hold; docs/programs.md has the sources.
 lower::PutLimits mscclpp_limits();
 
+/// Places are counted in 32 bits: calls of more bytes than this would wrap around.
+std::int64_t largest_call(const lower::PutProgram& program);
+
 /// What the runtime asks of a file besides the program.
 struct MscclppFile {
   std::string name = "stellwerk";  ///< unique among the plans of a process

@@ -20,9 +20,9 @@ std::vector<NodeId> rank_order(const Plan& plan) {
 std::string format_rank_order(const Topology& topology, const std::vector<NodeId>& ranks,
                               std::string_view format) {
   // A GPU's number in its host.
-  std::map<NodeId, int> slot;
+  std::map<NodeId, int> number;
   std::map<std::string, int> count;
-  for (const NodeId gpu : topology.gpus()) slot.emplace(gpu, count[topology.node(gpu).host]++);
+  for (const NodeId gpu : topology.gpus()) number.emplace(gpu, count[topology.node(gpu).host]++);
   std::string text;
   for (std::size_t i = 0; i < ranks.size(); ++i) {
     const Node& node = topology.node(ranks[i]);
@@ -35,9 +35,13 @@ std::string format_rank_order(const Topology& topology, const std::vector<NodeId
                                            std::string(format) +
                                            " names hosts: give the topology's nodes a host");
     }
-    text += format == "hostfile" ? node.host + "\n"
-                                 : "rank " + std::to_string(i) + "=" + node.host +
-                                       " slot=" + std::to_string(slot.at(ranks[i])) + "\n";
+    if (format == "hostfile") {
+      text += node.host + "\n";
+    } else if (format == "rank-gpus") {
+      text += node.host + " " + std::to_string(number.at(ranks[i])) + "\n";
+    } else {
+      text += "rank " + std::to_string(i) + "=" + node.host + " slot=0:*\n";
+    }
   }
   return text;
 }

@@ -13,8 +13,9 @@ namespace stellwerk {
 /// follow it; else the order of the job. Precondition: one job, not compressed. Throws Error(unsolved) for several jobs.
 std::vector<NodeId> rank_order(const Plan& plan);
 
-/// `format`: "names" (a GPU a line), "hostfile" (a host a line, as SLURM_HOSTFILE with --distribution=arbitrary reads it) or
-/// "rankfile" (Open MPI; slots are the GPUs' numbers in their hosts). Throws Error(unsolved) if a GPU has no host.
+/// `format`: "names" (a GPU a line), "hostfile" (a host a line, as SLURM_HOSTFILE with --distribution=arbitrary and Open MPI's
+/// --map-by seq read it), "rank-gpus" (host and number of the GPU in it) or "rankfile" (Open MPI; it wants cores: all of the
+/// first socket). Throws Error(unsolved) if a GPU has no host.
 std::string format_rank_order(const Topology& topology, const std::vector<NodeId>& ranks,
                               std::string_view format);
 

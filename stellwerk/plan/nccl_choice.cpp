@@ -64,7 +64,7 @@ constexpr std::array kChosenFor = {Collective::allgather, Collective::allreduce,
 constexpr std::size_t kMostSends = 100'000;
 constexpr std::array kPieces = {1, 2, 4, 8, 16, 32};
 
-/// How fast GPUs of a generation poll flags of LL, by what one can send in all.
+/// How fast GPUs of a generation poll flags of LL, by what one can send in all inside its host.
 std::int64_t polling_rate(std::int64_t total) {
   constexpr std::int64_t kGB = 1'000'000'000;
   if (total <= 150 * kGB) return 39 * kGB;
@@ -157,16 +157,22 @@ Topology seen_through(const Topology& topology, std::string_view protocol) {
                                       [&](const Protocol& p) { return p.name == protocol; });
   IdVector<LinkId, Link> links = topology.links();
   for (const NodeId id : topology.node_ids()) {
-    std::int64_t total = 0;
-    for (const LinkId out : topology.out(id)) total += links[out].bandwidth.bytes_per_second;
     const bool gpu = topology.node(id).kind == NodeKind::gpu;
+    const auto inside = [&](const Link& link) {
+      return topology.node(link.from).host == topology.node(link.to).host;
+    };
+    std::int64_t total = 0;
+    for (const LinkId out : topology.out(id)) {
+      if (inside(links[out])) total += links[out].bandwidth.bytes_per_second;
+    }
     for (const LinkId out : topology.out(id)) {
       Link& link = links[out];
-      const double whole = static_cast<double>(link.bandwidth.bytes_per_second);
+      const auto whole = static_cast<double>(link.bandwidth.bytes_per_second);
       double rate = whole * static_cast<double>(row.used) / static_cast<double>(row.of);
-      if (gpu && protocol == "ll")
+      if (gpu && protocol == "ll" && inside(link)) {
         rate = std::min(
             rate, whole * static_cast<double>(polling_rate(total)) / static_cast<double>(total));
+      }
       link.bandwidth = {std::max<std::int64_t>(1, static_cast<std::int64_t>(rate))};
       // Once a step: where it leaves its GPU, and the rest where it comes into another host.
       const std::string &from = topology.node(link.from).host, &to = topology.node(link.to).host;

@@ -62,6 +62,18 @@ TEST(NcclChoice, AStepAcrossTheNetworkIsSynchronisedOnce) {
   }
 }
 
+TEST(NcclChoice, TheNetworkDoesNotMakeGpusANewerGeneration) {
+  // 300 GB/s of NVLink and a NIC of 25 GB/s: flags are polled at 87.7 GB/s, not as Hopper does.
+  const Topology own = catalogue_topology("dgx-a100:2");
+  const Topology seen = seen_through(own, "ll");
+  for (const LinkId id : seen.link_ids()) {
+    const Link& link = seen.link(id);
+    if (seen.node(link.from).kind != NodeKind::gpu) continue;
+    const bool inside = seen.node(link.from).host == seen.node(link.to).host;
+    EXPECT_EQ(link.bandwidth, (inside ? Bandwidth{87'700'000'000} : Bandwidth{12'500'000'000}));
+  }
+}
+
 TEST(NcclChoice, NothingToChooseForAllToAll) {
   EXPECT_THROW(nccl_times(catalogue_topology("ring:4"), Collective::alltoall, {Bytes{1024}}, {}),
                Error);

@@ -299,6 +299,36 @@ TEST_F(Cli, ALibraryCoversAllSizesWithProgramsThatVerify) {
   EXPECT_THAT(again.err, HasSubstr("is not empty"));
 }
 
+TEST_F(Cli, ALibraryTellsTheLargestCallOfItsPrograms) {
+  // The table once said "no limit" where the file had one.
+  const Outcome made = box.run(
+      "library -t ring:4 --collectives allgather --sizes 1G --planner greedy --max-chunks 1 "
+      "--target "
+      "mscclpp -o programs");
+  ASSERT_EQ(made.status, 0) << made.err;
+  const json file = json::parse(box.read("programs/allgather-0.json"));
+  EXPECT_THAT(
+      box.read("programs.csv"),
+      HasSubstr("," + std::to_string(file.at("max_message_size").get<std::int64_t>()) + ","));
+  const Outcome more = box.run(
+      "library -t ring:4 --collectives allgather --sizes 1G,16G --planner greedy --max-chunks 1 "
+      "--target mscclpp -o more");
+  EXPECT_EQ(more.status, 2);
+  EXPECT_THAT(more.err, HasSubstr("is more than mscclpp serves with one program"));
+  EXPECT_EQ(box.run("library -t ring:4 --collectives allgather,allgather -o twice").err,
+            "stellwerk: --collectives: allgather is there twice\n");
+}
+
+TEST_F(Cli, OfSeveralFilesOfAnExportAllAreWrittenOrNone) {
+  ASSERT_EQ(box.run(plan_triangle + " -o plan.json").status, 0);
+  ASSERT_EQ(box.run("export plan.json --to chakra --target azure -o t").status, 2);
+  std::filesystem::create_directory(box.path("u.2.et"));
+  const Outcome outcome = box.run("export plan.json --to chakra -o u");
+  EXPECT_EQ(outcome.status, 3);
+  EXPECT_THAT(outcome.err, HasSubstr("u.2.et: is a folder"));
+  EXPECT_FALSE(box.exists("u.0.et"));
+}
+
 TEST_F(Cli, TuningWritesATableWithoutGapsForNcclsPlugin) {
   const Outcome made = box.run("tune -t dgx1 --collectives allreduce --sizes 1K,64M -o tuner.csv");
   ASSERT_EQ(made.status, 0) << made.err;
