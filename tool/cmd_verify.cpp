@@ -10,17 +10,43 @@
 #include "stellwerk/io/file.hpp"
 #include "stellwerk/io/formats.hpp"
 #include "stellwerk/io/plan_file.hpp"
+#include "stellwerk/io/text.hpp"
 #include "tool/commands.hpp"
 #include "tool/verify_program.hpp"
 
 namespace stellwerk::tool {
 namespace {
 
+/// A file of our own, or JSON that our reader shall complain of.
+bool is_own(std::string_view text) {
+  const std::size_t start = text.find_first_not_of(" \t\r\n");
+  if (start == std::string_view::npos) return true;
+  return text[start] == '{' &&
+         (text.substr(0, 4096).find("\"stellwerk.") != std::string_view::npos || !recognise(text));
+}
+
+int judge_foreign(std::string_view text, const std::string& path) {
+  if (static_cast<std::int64_t>(text.size()) > kMaxForeignBytes) {
+    throw Error(ErrorCode::unreadable_input,
+                one_line(path) + ": too large for a program (more than 64 MiB)");
+  }
+  const FormatRow* row = recognise(text);
+  if (row && row->name == "msccl-xml") return judge_msccl(text, path);
+  if (row && row->name == "mscclpp") return judge_mscclpp(text, path);
+  throw Error(ErrorCode::unreadable_input,
+              one_line(path) + ": " +
+                  (row ? "recognised as " + std::string(row->summary) : "not recognised") +
+                  ", but a plan of Stellwerk, an MSCCL algorithm or an MSCCL++ execution plan is "
+                  "wanted" +
+                  (row && !row->remedy.empty() ? "; " + std::string(row->remedy) : ""));
+}
+
 /// The exit status that one file asks for.
 int judge_file(const std::string& path, bool in_full) {
-  if (path.ends_with(".xml")) return judge_msccl(read_file(path, kMaxForeignBytes), path);
-  if (holds_mscclpp(path)) return judge_mscclpp(read_file(path, kMaxForeignBytes), path);
-  EventfulPlan plan = read_eventful_plan(path);
+  std::string text = read_file(path);
+  if (!is_own(text)) return judge_foreign(text, path);
+  EventfulPlan plan = parse_eventful_plan(text, path);
+  std::string().swap(text);
   if (in_full) expand(plan);
   const Verdict verdict = verify(plan);
   if (!verdict.valid()) {
@@ -55,7 +81,7 @@ int run(const std::vector<std::string>& paths, bool in_full) {
 RunCommand declare_verify(Arguments& arguments) {
   const auto paths = std::make_shared<std::vector<std::string>>();
   arguments.operands(
-      {"PLAN", "", "plan files, MSCCL algorithms (.xml) and execution plans of MSCCL++",
+      {"PLAN", "", "plan files, MSCCL algorithms (XML) and execution plans of MSCCL++",
        "stellwerk verify plan.json other.json.zst"},
       *paths);
   const auto in_full = std::make_shared<bool>(false);

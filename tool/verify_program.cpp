@@ -3,13 +3,13 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <fstream>
 
 #include "stellwerk/base/error.hpp"
 #include "stellwerk/check/msccl_run.hpp"
 #include "stellwerk/check/mscclpp_run.hpp"
 #include "stellwerk/io/msccl_xml.hpp"
 #include "stellwerk/io/mscclpp_json.hpp"
+#include "stellwerk/io/text.hpp"
 
 namespace stellwerk::tool {
 namespace {
@@ -36,6 +36,14 @@ int judge_call(const MscclProgram& program, const std::string& path, bool in_pla
     fmt::print("{}: not valid {}: race: {}\n", path, call, *outcome.race);
     return kWrong;
   }
+  // Where the file names no protocol, what the roomiest one holds.
+  const int room = msccl_capacity(program.protocol).value_or(8);
+  if (*capacity > room) {
+    fmt::print(
+        "{}: not valid {}: connections must hold {} steps, and with protocol {} they hold {}\n",
+        path, call, *capacity, program.protocol.empty() ? "LL" : program.protocol, room);
+    return kWrong;
+  }
   fmt::print("{}: valid {}: {} of {} GPUs, {} steps; connections must hold {} step{}{}\n", path,
              call, program.collective, program.gpus.size(), program.steps(), *capacity,
              *capacity == 1 ? "" : "s",
@@ -48,8 +56,15 @@ int judge_call(const MscclProgram& program, const std::string& path, bool in_pla
 int judge_msccl(std::string_view text, const std::string& path) {
   const MscclProgram program = read_msccl_xml(text, path);
   if (const auto faults = msccl_faults(program); !faults.empty()) {
-    for (const std::string& fault : faults) fmt::print("{}: not valid: {}\n", path, fault);
+    for (const std::string& fault : faults)
+      fmt::print("{}: not valid: {}\n", path, one_line(fault));
     return kWrong;
+  }
+  if (!msccl_knows(program.collective)) {
+    throw Error(ErrorCode::unreadable_input,
+                path + ": an MSCCL algorithm that is not judged here: what " +
+                    in_quotes(program.collective) + " promises is not known" +
+                    did_you_mean(program.collective, msccl_collectives()));
   }
   int status = 0;
   if (program.out_of_place || !program.in_place)
@@ -57,7 +72,7 @@ int judge_msccl(std::string_view text, const std::string& path) {
   if (program.in_place) status = std::max(status, judge_call(program, path, true));
   for (const MscclTarget& target : msccl_targets()) {
     for (const std::string& excess : msccl_excesses(program, target))
-      fmt::print("{}: too much for {}: {}\n", path, target.name, excess);
+      fmt::print("{}: not for {}: {}\n", path, target.name, one_line(excess));
   }
   return status;
 }
@@ -100,14 +115,6 @@ int judge_mscclpp(std::string_view text, const std::string& path) {
   for (const std::string& trap : mscclpp_traps(program))
     fmt::print("{}: trap of MSCCL++ 0.9.0: {}\n", path, trap);
   return 0;
-}
-
-bool holds_mscclpp(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::string begin(4096, '\0');
-  file.read(begin.data(), static_cast<std::streamsize>(begin.size()));
-  begin.resize(static_cast<std::size_t>(file.gcount()));
-  return looks_like_mscclpp(begin);
 }
 
 }  // namespace stellwerk::tool

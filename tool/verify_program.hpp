@@ -7,13 +7,11 @@
 namespace stellwerk::tool {
 
 /// Prints what the program does: whether it completes and with how full connections, what it leaves in the buffers, which
-/// runtimes' limits it keeps. Returns the exit status: 0, or 1 if it is wrong.
+/// runtimes do not take it. Returns the exit status: 0, or 1 if it is wrong. Throws Error(unreadable_input) for a collective whose promise is
+/// not known.
 int judge_msccl(std::string_view text, const std::string& path);
 
 /// The same for an execution plan of MSCCL++. Throws Error(unreadable_input) for one that is not judged, with the reason.
 int judge_mscclpp(std::string_view text, const std::string& path);
-
-/// Does the file hold such a plan?
-bool holds_mscclpp(const std::string& path);
 
 }  // namespace stellwerk::tool

@@ -2,6 +2,7 @@
 #include <map>
 #include <set>
 #include <tuple>
+#include <utility>
 
 #include "stellwerk/check/msccl_run.hpp"
 
@@ -13,12 +14,20 @@ class Faults {
   explicit Faults(const MscclProgram& program) : program_(program) {}
 
   std::vector<std::string> find() {
-    const bool divides = gathers() || scatters() || program_.collective == "alltoall";
+    const bool divides =
+        program_.gathers() || program_.scatters() || program_.collective == "alltoall";
     const int ranks = static_cast<int>(program_.gpus.size());
     if (divides && program_.chunks % ranks != 0) {
       faults_.push_back("nchunksperloop " + std::to_string(program_.chunks) +
                         " is not a multiple of the " + std::to_string(ranks) + " GPUs");
       return std::move(faults_);
+    }
+    // Where it is missing, only some runtimes mind.
+    const auto& missing = program_.syntax.missing;
+    if (!msccl_capacity(program_.protocol) &&
+        std::find(missing.begin(), missing.end(), "proto") == missing.end()) {
+      faults_.push_back("proto '" + program_.protocol.substr(0, 60) +
+                        "' is none of Simple, LL, LL128");
     }
     for (std::size_t g = 0; g < program_.gpus.size(); ++g) {
       const MscclGpu& gpu = program_.gpus[g];
@@ -26,7 +35,8 @@ class Faults {
         add(gpu.line, "gpu " + std::to_string(gpu.id) + " is at place " + std::to_string(g));
       if (gpu.blocks.empty())
         add(gpu.line, "gpu " + std::to_string(gpu.id) + " has no thread block");
-      if ((gathers() && gpu.input > part()) || (scatters() && gpu.output > part())) {
+      if ((program_.gathers() && gpu.input > part()) ||
+          (program_.scatters() && gpu.output > part())) {
         add(gpu.line, "the smaller buffer of gpu " + std::to_string(gpu.id) + " has more than " +
                           std::to_string(part()) + " chunks, its part of nchunksperloop");
       }
@@ -39,10 +49,6 @@ class Faults {
  private:
   void add(std::size_t line, const std::string& what) {
     faults_.push_back("line " + std::to_string(line) + ": " + what);
-  }
-  bool gathers() const { return program_.collective == "allgather"; }
-  bool scatters() const {
-    return program_.collective == "reduce_scatter" || program_.collective == "reducescatter";
   }
   int part() const { return program_.chunks / static_cast<int>(program_.gpus.size()); }
   bool is_peer(int peer) const {
@@ -61,7 +67,17 @@ class Faults {
           add(block.line, "peer " + std::to_string(peer) + " is no GPU");
         if (peer == gpu.id) add(block.line, "the peer is the GPU itself");
       }
-      for (std::size_t s = 0; s < block.steps.size(); ++s) check_step(gpu, block, block.steps[s]);
+      bool nop_waits = false;  // since the last real step
+      for (const MscclStep& step : block.steps) {
+        check_step(gpu, block, step);
+        if (step.op == MscclOp::nop) {
+          nop_waits = nop_waits || step.wait_block != -1;
+          continue;
+        }
+        // Runtimes refuse the whole file: of several waits the last one is the real step's.
+        if (std::exchange(nop_waits, false) && step.wait_block == -1)
+          add(step.line, "has depid=-1 after a nop that waits: the last wait must be its own");
+      }
     }
   }
 
@@ -73,9 +89,9 @@ class Faults {
       // In place one of the names may be left out; the other one tells the size.
       int room = size(range.buffer);
       if (room == 0 && program_.in_place && range.buffer != 's') {
-        room = range.buffer == (gathers()    ? 'i'
-                                : scatters() ? 'o'
-                                             : 'x')
+        room = range.buffer == (program_.gathers()    ? 'i'
+                                : program_.scatters() ? 'o'
+                                                      : 'x')
                    ? part()
                    : std::max(gpu.input, gpu.output);
       }
@@ -172,48 +188,6 @@ class Faults {
 
 std::vector<std::string> msccl_faults(const MscclProgram& program) {
   return Faults(program).find();
-}
-
-const std::vector<MscclTarget>& msccl_targets() {
-  static const std::vector<MscclTarget> targets = {
-      {"msccl", 256, 216, 32, 32, 71, 127, 4096, "reduce_scatter"},
-      {"azure", 64, 1024, 32, 32, 71, 127, 4096, "reducescatter"},
-      {"rccl", 64, 64, 32, 128, 71, 127, 4096, "reducescatter"},
-  };
-  return targets;
-}
-
-std::vector<std::string> msccl_excesses(const MscclProgram& program, const MscclTarget& target) {
-  std::vector<std::string> result;
-  const auto exceed = [&](const std::string& what, int value, int limit) {
-    if (value > limit)
-      result.push_back(what + ": " + std::to_string(value) + " of at most " +
-                       std::to_string(limit));
-  };
-  exceed("channels", program.channels, target.channels);
-  int steps = 0, blocks = 0, count = 0, awaited = 0, shared = 0, nodes = 0;
-  for (const MscclGpu& gpu : program.gpus) {
-    blocks = std::max(blocks, static_cast<int>(gpu.blocks.size()));
-    std::map<int, int> on_channel;
-    int own = static_cast<int>(program.gpus.size()) + 1;
-    for (const MscclBlock& block : gpu.blocks) {
-      shared = std::max(shared, ++on_channel[block.channel]);
-      steps = std::max(steps, static_cast<int>(block.steps.size()));
-      own += 1 + static_cast<int>(block.steps.size());
-      for (const MscclStep& step : block.steps) {
-        count = std::max(count, step.count);
-        awaited = std::max(awaited, step.wait_block);
-      }
-    }
-    nodes = std::max(nodes, own);
-  }
-  exceed("steps of a thread block", steps, target.steps);
-  exceed("thread blocks of a GPU", blocks, target.blocks);
-  exceed("thread blocks on a channel", shared, target.blocks_a_channel);
-  exceed("chunks of a step (cnt)", count, target.count);
-  exceed("number of a thread block that others wait for", awaited, target.awaited_block);
-  exceed("XML elements for one GPU", nodes, target.nodes);
-  return result;
 }
 
 }  // namespace stellwerk::check

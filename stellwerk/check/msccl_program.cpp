@@ -1,5 +1,6 @@
 #include "stellwerk/check/msccl_program.hpp"
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -56,6 +57,25 @@ bool sends(MscclOp op) {
     default:
       return false;
   }
+}
+
+const std::vector<std::string_view>& msccl_collectives() {
+  static const std::vector<std::string_view> names = {"allgather",    "allreduce", "alltoall",
+                                                      "broadcast",    "reduce",    "reduce_scatter",
+                                                      "reducescatter"};
+  return names;
+}
+
+bool msccl_knows(std::string_view collective) {
+  const auto& names = msccl_collectives();
+  return std::find(names.begin(), names.end(), collective) != names.end();
+}
+
+std::optional<int> msccl_capacity(std::string_view protocol) {
+  // Of a connection's 8 slots a chunk takes 4 with Simple, and one with the others.
+  if (protocol == "Simple") return 2;
+  if (protocol == "LL" || protocol == "LL128") return 8;
+  return std::nullopt;
 }
 
 std::size_t MscclProgram::steps() const {

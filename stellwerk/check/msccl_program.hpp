@@ -59,15 +59,34 @@ struct MscclGpu {
   std::size_t line = 0;
 };
 
+/// What XML allows and the parsers of runtimes, which are written by hand, do not.
+struct MscclSyntax {
+  bool declaration = false;          ///< <?xml ...?>
+  bool tabs = false;                 ///< between elements
+  bool blanks = false;               ///< anything but one blank between attributes
+  std::vector<std::string> missing;  ///< attributes of <algo> that some runtimes need
+};
+
 struct MscclProgram {
-  std::string name, collective, protocol;
+  std::string name, collective, protocol = "Simple";
   int channels = 1;
   int chunks = 1;  ///< nchunksperloop: of the larger buffer
   bool in_place = false, out_of_place = true;
   std::int64_t min_bytes = 0, max_bytes = 0;
   std::vector<MscclGpu> gpus;
+  MscclSyntax syntax;
 
+  bool gathers() const { return collective == "allgather"; }
+  /// Both spellings.
+  bool scatters() const { return collective == "reduce_scatter" || collective == "reducescatter"; }
   std::size_t steps() const;
 };
+
+/// The collectives whose promise is known, as runtimes call them.
+const std::vector<std::string_view>& msccl_collectives();
+bool msccl_knows(std::string_view collective);
+
+/// Steps that a connection holds before its sender has to wait; nothing for what is no protocol.
+std::optional<int> msccl_capacity(std::string_view protocol);
 
 }  // namespace stellwerk::check

@@ -110,11 +110,10 @@ class Run {
     return program_.chunks / std::max<int>(1, static_cast<int>(program_.gpus.size()));
   }
   bool is(const char* name) const { return program_.collective == name; }
-  bool reduce_scatter() const { return is("reduce_scatter") || is("reducescatter"); }
 
   /// Chunks of a rank's input and output, whatever the file counts.
-  int input_size() const { return is("allgather") ? part() : program_.chunks; }
-  int output_size() const { return reduce_scatter() ? part() : program_.chunks; }
+  int input_size() const { return program_.gathers() ? part() : program_.chunks; }
+  int output_size() const { return program_.scatters() ? part() : program_.chunks; }
 
   void lay_out() {
     const std::size_t n = program_.gpus.size();
@@ -143,8 +142,8 @@ class Run {
     if (range.buffer == 's') return cells_[g][base_[g][2] + at];
     if (!in_place_) return cells_[g][base_[g][range.buffer == 'i' ? 0 : 1] + at];
     const std::size_t own = g * static_cast<std::size_t>(part());
-    if (is("allgather") && range.buffer == 'i') at += own;
-    if (reduce_scatter() && range.buffer == 'o') at += own;
+    if (program_.gathers() && range.buffer == 'i') at += own;
+    if (program_.scatters() && range.buffer == 'o') at += own;
     return cells_[g][base_[g][0] + at];
   }
 
@@ -323,10 +322,10 @@ class Run {
   std::optional<Value> promised(std::size_t g, int k) const {
     const int c = std::max(1, part());
     const std::size_t r = static_cast<std::size_t>(k / c);
-    if (is("allgather")) return Value{addend(r, k % c)};
+    if (program_.gathers()) return Value{addend(r, k % c)};
     if (is("alltoall")) return Value{addend(r, static_cast<int>(g) * c + k % c)};
     if (is("allreduce")) return of_all(k);
-    if (reduce_scatter()) return of_all(static_cast<int>(g) * c + k);
+    if (program_.scatters()) return of_all(static_cast<int>(g) * c + k);
     if (is("broadcast")) return Value{addend(0, k)};
     if (is("reduce")) return g == 0 ? std::optional(of_all(k)) : std::nullopt;
     return std::nullopt;

@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "stellwerk/check/history.hpp"
@@ -22,16 +23,20 @@ struct MscclTarget {
   int blocks;  ///< of a GPU
   int blocks_a_channel;
   int channels;
-  int count;                   ///< chunks of one step
-  int awaited_block;           ///< highest number of a block that others may wait for
-  int nodes;                   ///< XML elements that the parser keeps: a GPU's own and every <gpu>
-  const char* reduce_scatter;  ///< what it calls that collective
+  int count;          ///< chunks of one step
+  int awaited_block;  ///< highest number of a block that others may wait for
+  int nodes;          ///< XML elements that the parser keeps: a GPU's own and every <gpu>
+  std::vector<std::string_view> collectives;
+  std::vector<std::string_view> needed;  ///< attributes of <algo> besides those that all need
+  bool tabs;                             ///< are taken between elements
+  bool exact;  ///< i_chunks and o_chunks must be 0 or what nchunksperloop makes them
 };
 
 /// microsoft/msccl, Azure's executor, RCCL; sources in docs/programs.md.
 const std::vector<MscclTarget>& msccl_targets();
 
-/// Limits of `target` that the program exceeds, one line each.
+/// What keeps `target` from taking the program: limits that it exceeds, names that it does not know, attributes and syntax. One line
+/// each.
 std::vector<std::string> msccl_excesses(const MscclProgram& program, const MscclTarget& target);
 
 /// How a run ended.
@@ -48,7 +53,7 @@ struct MscclOutcome {
 };
 
 /// Runs the program with connections that hold `capacity` steps' worth of data before the sender has to wait (at
-/// least 1). Precondition: no faults. A collective that is not known ("custom") promises nothing. What was done with the data goes to `history`, if one
+/// least 1). Precondition: no faults. A collective that is not known (msccl_knows) promises nothing, and any run of it is right. What was done with the data goes to `history`, if one
 /// is given: complete only if the outcome is right.
 MscclOutcome run_msccl(const MscclProgram& program, bool in_place, int capacity,
                        History* history = nullptr);

@@ -165,6 +165,38 @@ TEST(MscclFaults, BrokenRulesAreNamed) {
   EXPECT_NE(faults(program).find("not a multiple"), std::string::npos);
 }
 
+TEST(MscclFaults, WhatEveryRuntimeRejectsIsAFault) {
+  MscclProgram program = pair_sum(true);
+  program.protocol = "Foo";
+  EXPECT_EQ(msccl_faults(program),
+            std::vector<std::string>{"proto 'Foo' is none of Simple, LL, LL128"});
+  // Two waits: the nop's and the step's own, which must not be left out.
+  program = pair_sum(true);
+  auto& steps = program.gpus[1].blocks[1].steps;
+  steps.insert(steps.begin(), steps[0]);
+  steps[0].op = MscclOp::nop;
+  EXPECT_TRUE(msccl_faults(program).empty());
+  steps[1].wait_block = steps[1].wait_step = -1;
+  EXPECT_EQ(msccl_faults(program),
+            std::vector<std::string>{
+                "line 0: has depid=-1 after a nop that waits: the last wait must be its own"});
+  steps[0].wait_block = steps[0].wait_step = -1;
+  EXPECT_TRUE(msccl_faults(program).empty());
+}
+
+TEST(MscclRun, ProtocolsSayWhatAConnectionHolds) {
+  EXPECT_EQ(msccl_capacity("Simple"), 2);
+  EXPECT_EQ(msccl_capacity("LL"), 8);
+  EXPECT_EQ(msccl_capacity("LL128"), 8);
+  EXPECT_EQ(msccl_capacity("simple"), std::nullopt);
+}
+
+TEST(MscclRun, WhatACustomCollectivePromisesIsNotKnown) {
+  for (const std::string_view name : msccl_collectives()) EXPECT_TRUE(msccl_knows(name)) << name;
+  for (const std::string_view name : {"custom", "gather", "alreduce", ""})
+    EXPECT_FALSE(msccl_knows(name)) << name;
+}
+
 TEST(MscclFaults, LimitsOfRuntimesAreTold) {
   MscclProgram program = ring(70);
   for (const MscclTarget& target : msccl_targets()) {
@@ -174,6 +206,39 @@ TEST(MscclFaults, LimitsOfRuntimesAreTold) {
   program.channels = 64;
   EXPECT_EQ(msccl_excesses(program, msccl_targets()[0]),
             std::vector<std::string>{"channels: 64 of at most 32"});
+
+  const auto told = [](const MscclProgram& one) {
+    std::string text;
+    for (const MscclTarget& target : msccl_targets()) {
+      for (const std::string& excess : msccl_excesses(one, target))
+        text += std::string(target.name) + ": " + excess.substr(0, 40) + "\n";
+    }
+    return text;
+  };
+  MscclProgram fine = pair_sum(true);
+  EXPECT_EQ(told(fine), "");
+  fine.collective = "reduce_scatter";
+  EXPECT_EQ(told(fine),
+            "azure: coll 'reduce_scatter' is none of reduce,\n"
+            "rccl: coll 'reduce_scatter' is none of reduce,\n");
+  fine.collective = "reducescatter";
+  EXPECT_EQ(told(fine), "msccl: coll 'reducescatter' is none of allreduc\n");
+  fine = pair_sum(true);
+  fine.syntax.missing = {"name", "outofplace", "minBytes"};
+  EXPECT_EQ(told(fine),
+            "msccl: <algo> has no name\nazure: <algo> has no outofplace, minBytes\n"
+            "rccl: <algo> has no outofplace, minBytes\n");
+  fine.syntax = {.declaration = false, .tabs = true, .blanks = false, .missing = {}};
+  EXPECT_EQ(told(fine),
+            "azure: its parser takes no tabs between element\n"
+            "rccl: its parser takes no tabs between element\n");
+  fine.syntax = {.declaration = true, .tabs = false, .blanks = false, .missing = {}};
+  EXPECT_EQ(told(fine),
+            "msccl: its parser takes no <?xml ...?>\nazure: its parser takes no <?xml ...?>\n"
+            "rccl: its parser takes no <?xml ...?>\n");
+  fine.syntax = {};
+  fine.gpus[1].output = 2;
+  EXPECT_EQ(told(fine), "msccl: o_chunks of gpu 1: 2 instead of 0 or 1, \n");
 }
 
 }  // namespace

@@ -22,6 +22,57 @@ using check::parse_msccl_op;
 constexpr std::int64_t kMostGpus = 65'536;
 constexpr std::int64_t kMostChunks = 1 << 22;
 
+constexpr std::string_view kBlanks = " \t\r\n";
+
+/// Takes off what is up to and with `end`; all of it if there is no `end`.
+void skip(std::string_view& text, std::string_view end) {
+  const std::size_t at = text.find(end);
+  text.remove_prefix(at == std::string_view::npos ? text.size() : at + end.size());
+}
+
+/// Takes a tag off the beginning. Is there, where an attribute begins, anything but one blank before it?
+bool skip_tag(std::string_view& text) {
+  bool crooked = false;
+  while (!text.empty() && text[0] != '>') {
+    if (text[0] == '"' || text[0] == '\'') {
+      const char quote = text[0];
+      text.remove_prefix(1);
+      skip(text, {&quote, 1});
+      if (text.empty()) break;
+      crooked = crooked || std::string_view(" />\t\r\n").find(text[0]) == std::string_view::npos;
+    } else if (kBlanks.find(text[0]) != std::string_view::npos) {
+      const std::string_view blanks =
+          text.substr(0, std::min(text.find_first_not_of(kBlanks), text.size()));
+      text.remove_prefix(blanks.size());
+      const bool end = text.empty() || text[0] == '>' || text[0] == '/';
+      crooked = crooked || (!end && blanks != " ");
+    } else {
+      text.remove_prefix(1);
+    }
+  }
+  skip(text, ">");
+  return crooked;
+}
+
+/// Precondition: well-formed XML.
+check::MscclSyntax syntax_of(std::string_view text) {
+  check::MscclSyntax syntax;
+  while (!text.empty()) {
+    if (text.starts_with("<!--")) {
+      skip(text, "-->");
+    } else if (text.starts_with("<?")) {
+      syntax.declaration = true;
+      skip(text, "?>");
+    } else if (text[0] == '<') {
+      syntax.blanks = skip_tag(text) || syntax.blanks;
+    } else {
+      syntax.tabs = syntax.tabs || text[0] == '\t';
+      text.remove_prefix(1);
+    }
+  }
+  return syntax;
+}
+
 class Reader {
  public:
   Reader(std::string_view text, const std::string& file) : text_(text), file_(file) {}
@@ -32,6 +83,10 @@ class Reader {
     const pugi::xml_node algo = document_.child("algo");
     if (!algo) fail(document_.first_child(), "there is no element <algo>");
     MscclProgram program;
+    program.syntax = syntax_of(text_);
+    for (const char* key : {"name", "proto", "outofplace", "minBytes", "maxBytes"}) {
+      if (!algo.attribute(key)) program.syntax.missing.emplace_back(key);
+    }
     program.name = algo.attribute("name").value();
     program.collective = needed(algo, "coll");
     program.protocol = algo.attribute("proto").value();
@@ -154,10 +209,9 @@ bool looks_like_msccl_xml(std::string_view text) {
     const std::size_t start = text.find('<');
     if (start == std::string_view::npos) return false;
     text.remove_prefix(start);
-    if (!text.starts_with("<!--")) return text.starts_with("<algo");
-    const std::size_t end = text.find("-->");
-    if (end == std::string_view::npos) return false;
-    text.remove_prefix(end + 3);
+    const bool comment = text.starts_with("<!--");
+    if (!comment && !text.starts_with("<?")) return text.starts_with("<algo");
+    skip(text, comment ? "-->" : "?>");
   }
 }
 

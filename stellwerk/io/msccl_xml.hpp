@@ -8,11 +8,11 @@
 
 namespace stellwerk {
 
-/// Does the text begin with <algo, after comments?
+/// Does the text begin with <algo, after comments and <?xml ...?>?
 bool looks_like_msccl_xml(std::string_view text);
 
 /// Throws Error(unreadable_input) that begins with `file` and names the line and the attribute. Attributes that only some runtimes
-/// need may be missing (outofplace is then the opposite of inplace); unknown elements are passed over, as all runtimes do.
+/// need may be missing, and are then told (syntax.missing; outofplace is then the opposite of inplace); unknown elements are passed over, as all runtimes do.
 check::MscclProgram read_msccl_xml(std::string_view text, const std::string& file);
 
 }  // namespace stellwerk

@@ -41,6 +41,28 @@ TEST(MscclXml, IsReadWithWhatOldFilesLeaveOut) {
   EXPECT_TRUE(check::run_msccl(program, true, 1).right());
 }
 
+TEST(MscclXml, WhatOnlyXmlAllowsIsNoted) {
+  using Missing = std::vector<std::string>;
+  const auto syntax = [](std::string text) { return read_msccl_xml(text, "swap.xml").syntax; };
+  const check::MscclSyntax old = syntax(kSwap);
+  EXPECT_EQ(old.missing, (Missing{"outofplace", "minBytes", "maxBytes"}));
+  EXPECT_FALSE(old.declaration || old.tabs || old.blanks);
+  const std::string declared = "<?xml version=\"1.0\"?>\n" + kSwap;
+  EXPECT_TRUE(looks_like_msccl_xml(declared));
+  EXPECT_TRUE(syntax(declared).declaration);
+  const auto with = [](const std::string& from, const std::string& to) {
+    std::string text = kSwap;
+    text.replace(text.find(from), from.size(), to);
+    return text;
+  };
+  EXPECT_TRUE(syntax(with("\n<gpu", "\n\t<gpu")).tabs);
+  EXPECT_FALSE(syntax(with("two ranks", "two\tranks")).tabs);
+  EXPECT_FALSE(syntax(with("\"swap\"", "\"a\t > b\"")).tabs);
+  EXPECT_TRUE(syntax(with(" ngpus", "  ngpus")).blanks);
+  EXPECT_TRUE(syntax(with(" ngpus", "\nngpus")).blanks);
+  EXPECT_FALSE(syntax(with("hasdep=\"0\"/>", "hasdep=\"0\" />")).blanks);
+}
+
 TEST(MscclXml, DamageIsRefusedWithItsLine) {
   const auto refused = [](const std::string& from, const std::string& to, const std::string& part) {
     std::string text = kSwap;
@@ -75,6 +97,9 @@ TEST(MscclXml, TheCorpusIsRightInEveryOrder) {
     const check::MscclProgram program =
         read_msccl_xml(read_file(entry.path().string()), entry.path().string());
     ASSERT_TRUE(check::msccl_faults(program).empty()) << entry.path();
+    ASSERT_TRUE(check::msccl_knows(program.collective)) << entry.path();
+    EXPECT_FALSE(program.syntax.declaration || program.syntax.tabs || program.syntax.blanks)
+        << entry.path();
     for (const bool in_place : {false, true}) {
       if (in_place ? !program.in_place : !program.out_of_place) continue;
       const check::MscclOutcome outcome = check::run_msccl(program, in_place, 1);

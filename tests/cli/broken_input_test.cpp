@@ -98,6 +98,77 @@ void expect(const std::vector<Case>& cases) {
   }
 }
 
+/// Two GPUs, both of which send `count` chunks one by one before they receive: an AllGather in place.
+std::string all_send_first(int count) {
+  const auto step = [](int number, const char* type, int place) {
+    const std::string n = std::to_string(number), at = std::to_string(place);
+    return "<step s=\"" + n + "\" type=\"" + type + "\" srcbuf=\"o\" srcoff=\"" + at +
+           "\" dstbuf=\"o\" dstoff=\"" + at +
+           "\" cnt=\"1\" depid=\"-1\" deps=\"-1\" hasdep=\"0\"/>\n";
+  };
+  const std::string total = std::to_string(2 * count);
+  std::string text =
+      "<algo name=\"pair\" proto=\"Simple\" nchannels=\"1\" nchunksperloop=\"" + total +
+      "\" ngpus=\"2\" coll=\"allgather\" inplace=\"1\" outofplace=\"0\" minBytes=\"0\" "
+      "maxBytes=\"0\">\n";
+  for (const int gpu : {0, 1}) {
+    const std::string peer = std::to_string(1 - gpu);
+    text += "<gpu id=\"" + std::to_string(gpu) + "\" i_chunks=\"0\" o_chunks=\"" + total +
+            "\" s_chunks=\"0\"><tb id=\"0\" send=\"" + peer + "\" recv=\"" + peer +
+            "\" chan=\"0\">\n";
+    for (int k = 0; k < count; ++k) text += step(k, "s", gpu * count + k);
+    for (int k = 0; k < count; ++k) text += step(count + k, "r", (1 - gpu) * count + k);
+    text += "</tb></gpu>\n";
+  }
+  return text + "</algo>\n";
+}
+
+TEST(BrokenInput, ProgramsThatNobodyCanJudgeOrRun) {
+  expect({
+      {with(kProgram, "allgather", "algather"), "verify x.json", 3,
+       "x.json: an MSCCL algorithm that is not judged here: what 'algather' promises is not "
+       "known; did you mean 'allgather'?"},
+      {with(kProgram, "allgather", "custom"), "verify x.json", 3,
+       "x.json: an MSCCL algorithm that is not judged here: what 'custom' promises is not known"},
+      {with(kProgram, "Simple", "Foo"), "verify x.json", 1,
+       "x.json: not valid: proto 'Foo' is none of Simple, LL, LL128"},
+      {all_send_first(3), "verify x.json", 1,
+       "x.json: not valid in place: connections must hold 3 steps, and with protocol Simple they "
+       "hold 2"},
+      {with(all_send_first(9), "Simple", "LL128"), "verify x.json", 1,
+       "x.json: not valid in place: connections must hold 9 steps, and with protocol LL128 they "
+       "hold 8"},
+      {"<?xml version=\"1.0\"?>\n<graphs version=\"1\"/>\n", "verify x.json", 3,
+       "x.json: recognised as NCCL graph XML (NCCL_GRAPH_FILE), but a plan of Stellwerk, an MSCCL "
+       "algorithm or an MSCCL++ execution plan is wanted"},
+      {"a,b\n1,2\n", "verify x.json", 3,
+       "x.json: not recognised, but a plan of Stellwerk, an MSCCL algorithm or an MSCCL++ "
+       "execution plan is wanted"},
+  });
+}
+
+/// The contents say what a file is, whatever its name.
+TEST(BrokenInput, NamesOfProgramsDoNotMatter) {
+  const Sandbox box;
+  box.write("pair.json", kPair);
+  ASSERT_EQ(box.run("plan -t pair.json -c allgather -s 1MB -o plan.json").status, 0);
+  for (const std::string name : {"a.algo", "a.xml.zst", "a.json"}) {
+    ASSERT_EQ(box.run("export plan.json --to msccl-xml -o " + name).status, 0);
+    const Outcome judged = box.run("verify " + name);
+    EXPECT_EQ(judged.status, 0) << judged.err;
+    EXPECT_EQ(judged.out.find(name + ": valid out of place: allgather of 2 GPUs"), 0u)
+        << judged.out;
+  }
+  box.write("plan.xml", box.read("plan.json"));
+  EXPECT_EQ(box.run("verify plan.xml").status, 0);
+  ASSERT_EQ(box.run("export plan.json --to mscclpp -o puts.zst").status, 0);
+  EXPECT_EQ(box.run("verify puts.zst").status, 0);
+  for (const int steps : {1, 2}) {
+    box.write("fits.txt", all_send_first(steps));
+    EXPECT_EQ(box.run("verify fits.txt").status, 0) << steps;
+  }
+}
+
 TEST(BrokenInput, CommandLines) {
   expect({
       {"", "", 2, "name a command; see 'stellwerk --help'"},
