@@ -17,7 +17,7 @@ class History {
   /// No data: what nobody wrote.
   static constexpr Id kNothing = 0;
   /// More items are not written down; then full() is true.
-  static constexpr std::size_t kMostItems = 8'000'000;
+  static constexpr std::size_t kMostItems = 1'000'000;
 
   /// A step of a thread block of a GPU.
   struct Step {
