@@ -100,6 +100,17 @@ TEST_F(Cli, PlansAndPrintsOneTable) {
   EXPECT_EQ(verify.out, "plan.json: valid, 1.001 ms in 6 sends\n");
 }
 
+TEST_F(Cli, TakesProgramsBackAsPlans) {
+  ASSERT_EQ(box.run(plan_triangle + " -o plan.json").status, 0);
+  ASSERT_EQ(box.run("export plan.json --to msccl-xml -o plan.xml").status, 0);
+  const Outcome import = box.run("import plan.xml -t triangle.json -s 3MB -o back.json");
+  EXPECT_EQ(import.status, 0) << import.err;
+  for (const char* line : {"collective          allgather, 3 chunks of 1 MB\n",
+                           "sends               6\n", "finish, timed anew  1.001 ms\n"})
+    EXPECT_THAT(import.out, HasSubstr(line));
+  EXPECT_EQ(box.run("verify back.json").out, "back.json: valid, 1.001 ms in 6 sends\n");
+}
+
 TEST_F(Cli, TellsTheEffectiveSize) {
   const Outcome plan =
       box.run("plan -t triangle.json -c allgather -s 1000 --chunks 1 --planner direct");
