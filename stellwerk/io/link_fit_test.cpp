@@ -61,6 +61,17 @@ TEST(NcclTests, LayoutsAndPrefixesAreRead) {
   }
 }
 
+TEST(NcclTests, AHeadingCutOffAfterItsSecondTimeIsNoHeading) {
+  // Rows below it were once read beyond their ends.
+  for (const char* heading : {"time algbw busbw #wrong time", "time time algbw busbw #wrong",
+                              "#wrong time algbw busbw time algbw busbw"}) {
+    const std::string text =
+        std::string("# Rank 0 Pid 7 on h0 device 0 [0x00] H100\n# size count ") + heading +
+        "\n8 2 float sum 1 1 1 0 1\n8 2 1 1 1 1\n";
+    expect_refused([&] { read_nccl_tests(text, "cut.log"); }, "no row of measurements");
+  }
+}
+
 TEST(NcclTests, PlansOfOurOwnAreNotTakenForLogs) {
   EXPECT_FALSE(looks_like_nccl_tests(
       R"({"format": "stellwerk.plan/1", "result": {"algbw": 1, "busbw": 1}})"));

@@ -206,7 +206,8 @@ class TextReader {
     });
     const auto second = std::find_if(time == words.end() ? time : time + 1, words.end(),
                                      [&](std::string_view word) { return word == *time; });
-    if (second == words.end()) return;
+    // Time, algbw and busbw at least.
+    if (second == words.end() || second - time < 3 || words.end() - second < 3) return;
     first_ = static_cast<std::size_t>(words.end() - time);
     second_ = static_cast<std::size_t>(words.end() - second);
     // A timestamp is a date and a time.
@@ -231,8 +232,8 @@ class TextReader {
       return;
     }
     const auto bad = [&](std::size_t at) {
-      const auto count = number<double>(cell(at, 3));
-      return wrong_column_ && count && *count > 0;
+      const auto count = wrong_column_ && at > 3 ? number<double>(cell(at, 3)) : std::nullopt;
+      return count && *count > 0;
     };
     NcclTestsLog::Row row{bytes, std::nullopt, std::nullopt};
     if (!bad(first_)) row.out_of_place_us = microseconds(cell(first_, 0));
