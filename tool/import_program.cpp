@@ -9,6 +9,7 @@
 #include "stellwerk/check/mscclpp_run.hpp"
 #include "stellwerk/io/msccl_xml.hpp"
 #include "stellwerk/io/mscclpp_json.hpp"
+#include "stellwerk/io/text.hpp"
 
 namespace stellwerk::tool {
 namespace {
@@ -16,7 +17,7 @@ namespace {
 using namespace check;
 
 [[noreturn]] void not_valid(const std::string& path, const std::string& why) {
-  throw Error(ErrorCode::verification_failed, path + ": not valid: " + why);
+  throw Error(ErrorCode::verification_failed, one_line(path) + ": not valid: " + one_line(why));
 }
 
 template <class Outcome>
@@ -29,8 +30,8 @@ void must_be_right(const Outcome& outcome, const std::string& path) {
 template <class Program>
 LiftedProgram lifted(const Program& program, const History& history, Topology topology, Bytes size,
                      const std::string& path) {
-  return {lower::lift(history, program.collective, size, std::move(topology), path),
-          fmt::format("{}, {} steps", program.name.empty() ? "no name" : program.name,
+  return {lower::lift(history, program.collective, size, std::move(topology), one_line(path)),
+          fmt::format("{}, {} steps", program.name.empty() ? "no name" : one_line(program.name),
                       program.steps())};
 }
 
@@ -46,6 +47,11 @@ LiftedProgram import_msccl(std::string_view text, Topology topology, Bytes size,
       least_msccl_capacity(program, in_place, kMostCapacity).value_or(kMostCapacity);
   History history;
   must_be_right(run_msccl(program, in_place, capacity, &history), path);
+  // Where the file names no protocol, what the roomiest one holds.
+  const int room = msccl_capacity(program.protocol).value_or(8);
+  if (capacity > room)
+    not_valid(path,
+              fmt::format("connections must hold {} steps, and they hold {}", capacity, room));
   LiftedProgram result = lifted(program, history, std::move(topology), size, path);
   result.lifted.plan.result.planner = "msccl";
   return result;

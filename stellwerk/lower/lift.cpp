@@ -188,9 +188,7 @@ Lifted lift(const History& history, std::string_view collective, Bytes size, Top
     throw Error(ErrorCode::unreadable_input, file + ": " + what);
   };
   const std::optional<Collective> known = collective_of(collective);
-  if (!known)
-    fail("collective '" + std::string(collective) +
-         "' promises nothing that a plan could be held to");
+  if (!known) fail("its collective promises nothing that a plan could be held to");
   if (history.full())
     fail("moves more than " + std::to_string(History::kMostItems) + " pieces of data");
   Lifting lifting(history, size, file);
