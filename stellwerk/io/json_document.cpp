@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <numeric>
 #include <utility>
 
@@ -63,31 +64,28 @@ class Builder {
 
   bool Null() { return add({}); }
   bool Bool(bool value) { return add(scalar(Kind::boolean, value ? 1 : 0)); }
-  bool Int(int value) { return Int64(value); }
-  bool Uint(unsigned value) { return Int64(value); }
-  bool Int64(std::int64_t value) {
-    if (depth_ == 0 || levels_[depth_ - 1].form != Form::integers || ignored_ > 0)
-      return add(scalar(Kind::integer, value));
-    append(levels_[depth_ - 1].integers, value);
-    return true;
-  }
-  bool Uint64(std::uint64_t number) {
-    if (number <= static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()))
-      return Int64(static_cast<std::int64_t>(number));
-    Value value;
-    value.kind = Kind::large;
-    value.large = number;
-    return add(value);
-  }
-  bool Double(double number) {
+  // Numbers come as their texts: RapidJSON's own conversion shifts by undefined amounts for some (0e-41).
+  bool RawNumber(const char* text, unsigned size, bool /*copy*/) {
+    const char* const end = text + size;
+    if (std::string_view(text, size).find_first_of(".eE") == std::string_view::npos) {
+      std::int64_t whole = 0;
+      if (std::from_chars(text, end, whole).ec == std::errc()) return integer(whole);
+      Value value;
+      value.kind = Kind::large;
+      if (*text != '-' && std::from_chars(text, end, value.large).ec == std::errc())
+        return add(value);
+    }
     Value value;
     value.kind = Kind::fraction;
-    value.fraction = number;
+    if (std::from_chars(text, end, value.fraction).ec != std::errc())
+      fail("a number that is too large or too close to 0");
     return add(value);
   }
-  bool RawNumber(const char* /*text*/, unsigned /*size*/, bool /*copy*/) {
-    return false;
-  }  // not asked for
+  bool Int(int /*value*/) { return false; }  // not called, nor are those below
+  bool Uint(unsigned /*value*/) { return false; }
+  bool Int64(std::int64_t /*value*/) { return false; }
+  bool Uint64(std::uint64_t /*value*/) { return false; }
+  bool Double(double /*value*/) { return false; }
   bool String(const char* text, unsigned size, bool /*copy*/) {
     if (ignored_ > 0) return true;
     const std::string_view kept = kept_text({text, size});
@@ -153,6 +151,13 @@ class Builder {
   }
 
  private:
+  bool integer(std::int64_t value) {
+    if (depth_ == 0 || levels_[depth_ - 1].form != Form::integers || ignored_ > 0)
+      return add(scalar(Kind::integer, value));
+    append(levels_[depth_ - 1].integers, value);
+    return true;
+  }
+
   enum class Form : std::uint8_t { object, integers, rows, array };
 
   /// An open container.
@@ -387,7 +392,7 @@ Document::Document(std::string_view text, const std::string& label, Origin origi
   rapidjson::Reader reader;
   constexpr unsigned kFlags = rapidjson::kParseIterativeFlag |  // depth cannot hurt
                               rapidjson::kParseValidateEncodingFlag |
-                              rapidjson::kParseFullPrecisionFlag;
+                              rapidjson::kParseNumbersAsStringsFlag;
   const rapidjson::ParseResult result = reader.Parse<kFlags>(stream, builder);
   if (result.IsError()) {
     std::string_view what = rapidjson::GetParseError_En(result.Code());
