@@ -69,8 +69,8 @@ int compose(const ComposeOptions& options) {
   } else if (count > 0) {
     hosts = fabric.hosts();
     if (hosts.size() < count) {
-      refuse("--count " + *options.count + ": the fabric has " + std::to_string(hosts.size()) +
-             " hosts only");
+      refuse("--count " + *options.count + ": " + one_line(*options.fabric) + " has only " +
+             std::to_string(hosts.size()) + (hosts.size() == 1 ? " host" : " hosts"));
     }
     hosts.resize(count);
   }

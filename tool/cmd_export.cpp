@@ -3,6 +3,7 @@
 
 #include <array>
 #include <filesystem>
+#include <fstream>
 #include <memory>
 
 #include "stellwerk/base/error.hpp"
@@ -10,6 +11,7 @@
 #include "stellwerk/core/expansion.hpp"
 #include "stellwerk/io/chakra_writer.hpp"
 #include "stellwerk/io/file.hpp"
+#include "stellwerk/io/formats.hpp"
 #include "stellwerk/io/msccl_writer.hpp"
 #include "stellwerk/io/mscclpp_writer.hpp"
 #include "stellwerk/io/nccl_graph_writer.hpp"
@@ -172,11 +174,28 @@ std::string names() {
   return list;
 }
 
+/// Says what the file is, if it is of somebody else's: "not JSON" would be true, and no help.
+void refuse_foreign(const std::string& path) {
+  if (path.ends_with(".zst")) return;
+  std::string begin(1 << 16, '\0');
+  std::ifstream file(path, std::ios::binary);
+  file.read(begin.data(), static_cast<std::streamsize>(begin.size()));
+  begin.resize(static_cast<std::size_t>(file.gcount()));
+  if (begin.find("\"stellwerk.") != std::string::npos) return;
+  const FormatRow* row = recognise(begin);
+  if (row == nullptr) return;
+  throw Error(ErrorCode::unreadable_input,
+              one_line(path) + ": recognised as " + std::string(row->summary) +
+                  ", but a plan is wanted" +
+                  (row->remedy.empty() ? "" : "; " + std::string(row->remedy)));
+}
+
 int run(const ExportOptions& options) {
   if (!options.to) refuse("--to is missing: name a format (" + names() + ")");
   for (const Exporter& row : kExporters) {
     if (row.name != *options.to) continue;
     if (row.kind != Kind::program) refuse_program_options(options);
+    refuse_foreign(options.plan);
     Plan plan = read_plan(options.plan);
     if (const auto objection = row.kind == Kind::report ? std::nullopt : judge(plan)) {
       throw Error(ErrorCode::verification_failed,

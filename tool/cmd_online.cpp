@@ -266,7 +266,8 @@ int check(const Options& options) {
         {"mean weighted flow", to_string(Time{static_cast<std::int64_t>(flow / weight * 1e12)})});
   }
   table.add({"transfer time", to_string(verdict.transfer_time)});
-  table.add({"verified", "yes: sends and finish times, with the events"});
+  table.add({"verified", count > 0 ? "yes: sends and finish times, with the events"
+                                   : "nothing to verify: there is no increment in the file"});
   fmt::print("{}", table.text());
   if (!options.plan) return 0;
   plan.result.planner = "online";

@@ -112,6 +112,7 @@ int judge_mscclpp(std::string_view text, const std::string& path) {
       blocks == 1 ? "" : "s", scratch, scratch == 1 ? "" : "s");
   if (const MscclppOutcome strict = run_mscclpp(program, true); strict.race)
     fmt::print("{}: rests on relaxed signals: {}\n", path, *strict.race);
+  for (const std::string& note : program.passed_over) fmt::print("{}: note: {}\n", path, note);
   for (const std::string& trap : mscclpp_traps(program))
     fmt::print("{}: trap of MSCCL++ 0.9.0: {}\n", path, trap);
   return 0;

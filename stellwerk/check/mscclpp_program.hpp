@@ -104,6 +104,8 @@ struct MscclppProgram {
   bool reuse_resources = false;  ///< scratch of 64 MiB, whatever the size of the call
   bool double_scratch = false;   ///< calls use two halves of the scratch in turn
   std::vector<MscclppGpu> gpus;
+  std::vector<std::string>
+      passed_over;  ///< what the file has and nothing is known of: the first few
 
   std::size_t steps() const;  ///< those in pipelines included, once
 };

@@ -11,17 +11,28 @@
 namespace stellwerk {
 namespace {
 
+/// "4 hosts: a, b, c, d", not all of them where there are many.
+std::string some_of(const std::vector<std::string_view>& names) {
+  constexpr std::size_t kMost = 8;
+  std::string text = std::to_string(names.size()) + (names.size() == 1 ? " host: " : " hosts: ");
+  for (std::size_t k = 0; k < names.size() && k < kMost; ++k)
+    text += (k > 0 ? ", " : "") + one_line(names[k].substr(0, 60));
+  return text + (names.size() > kMost ? ", ..." : "");
+}
+
 class Composer {
  public:
   Composer(const Machine& machine, const ClusterFabric& fabric, const NetworkRates& rates)
       : machine_(machine), fabric_(fabric), rates_(rates), nics_(machine.all(Device::Kind::nic)) {}
 
-  Machine compose(std::vector<std::string> hosts) {
+  Machine compose(const std::vector<std::string>& hosts) {
     result_.name = machine_.name + " x " + std::to_string(hosts.size());
     result_.format = machine_.format + " and " + fabric_.format;
     result_.notes = machine_.notes;
     result_.notes.insert(result_.notes.end(), fabric_.notes.begin(), fabric_.notes.end());
-    if (nics_.empty()) fail("the machine has no NIC to plug in");
+    if (nics_.empty())
+      fail("machine " + in_quotes(machine_.name) +
+           " has no NIC to plug in: take a file of it that has its NICs");
     std::map<std::string, std::vector<const ClusterFabric::Port*>> ports;
     for (const ClusterFabric::Port& port : fabric_.ports) ports[port.host].push_back(&port);
     for (const ClusterFabric::Switch& hub : fabric_.switches) {
@@ -36,7 +47,8 @@ class Composer {
       if (found == ports.end()) {
         std::vector<std::string_view> names;
         for (const auto& [name, list] : ports) names.push_back(name);
-        fail("there is no host " + in_quotes(host) + did_you_mean(host, names));
+        fail("there is no host " + in_quotes(host) + " for --hosts" + did_you_mean(host, names) +
+             "; the network has " + some_of(names));
       }
       add_host(host, found->second);
     }
@@ -47,7 +59,9 @@ class Composer {
 
  private:
   [[noreturn]] void fail(const std::string& what) const {
-    throw Error(ErrorCode::unreadable_input, one_line(fabric_.name) + ": " + what);
+    throw Error(
+        ErrorCode::unreadable_input,
+        one_line(fabric_.file.empty() ? "--fabric " + fabric_.name : fabric_.file) + ": " + what);
   }
 
   void add_host(const std::string& host, const std::vector<const ClusterFabric::Port*>& ports) {
@@ -149,7 +163,8 @@ class Composer {
       of_host.try_emplace(result_.devices[gpu].host, joined.root(gpu));
     for (const std::string& host : hosts) {
       if (of_host.at(host) != of_host.at(hosts[0]))
-        fail("nothing joins host " + in_quotes(host) + " to " + in_quotes(hosts[0]));
+        fail("nothing joins host " + in_quotes(host) + " to " + in_quotes(hosts[0]) +
+             ": leave one of them out (--hosts), or look for what the file lacks");
     }
   }
 
@@ -188,13 +203,15 @@ Machine composed(const Machine& machine, const ClusterFabric& fabric,
                  const std::vector<std::string>& hosts, const NetworkRates& rates) {
   std::vector<std::string> chosen = hosts.empty() ? fabric.hosts() : hosts;
   if (chosen.empty())
-    throw Error(ErrorCode::unreadable_input, one_line(fabric.name) + ": there is no host in it");
+    throw Error(
+        ErrorCode::unreadable_input,
+        one_line(fabric.file.empty() ? fabric.name : fabric.file) + ": there is no host in it");
   std::set<std::string> seen;
   for (const std::string& host : chosen) {
     if (!seen.insert(host).second)
       throw Error(ErrorCode::usage, "--hosts names " + in_quotes(host) + " twice");
   }
-  return Composer(machine, fabric, rates).compose(std::move(chosen));
+  return Composer(machine, fabric, rates).compose(chosen);
 }
 
 }  // namespace stellwerk

@@ -34,6 +34,7 @@ struct ClusterFabric {
   };
 
   std::string name;
+  std::string file;  ///< as the user named it, for messages; empty if there is none
   std::string format;
   std::vector<Switch> switches;
   std::vector<Cable> cables;

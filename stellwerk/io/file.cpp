@@ -49,6 +49,8 @@ class Descriptor {
 };
 
 constexpr std::size_t kPiece = std::size_t{1} << 18;
+/// Contents that may be the result of any compression.
+constexpr std::int64_t kSmall = std::int64_t{64} << 20;
 
 /// Calls `take` with one piece of the file after another.
 template <class Take>
@@ -80,7 +82,10 @@ std::string read_compressed(const std::string& path, std::int64_t max_bytes) {
   std::string contents;
   std::vector<char> piece(ZSTD_DStreamOutSize());
   std::size_t expected = 1;  // what the stream still wants; 0 at the end of a frame
+  std::int64_t packed = 0;   // bytes of the file so far
   read_pieces(path, [&](std::string_view bytes) {
+    packed += static_cast<std::int64_t>(bytes.size());
+    const std::int64_t most = std::max(kSmall, packed * kMaxExpansion);
     ZSTD_inBuffer in{bytes.data(), bytes.size(), 0};
     bool more = in.size > 0;
     while (more) {
@@ -91,6 +96,10 @@ std::string read_compressed(const std::string& path, std::int64_t max_bytes) {
                          "): if it is not compressed, rename it without .zst");
       }
       append(path, contents, {piece.data(), out.pos}, max_bytes);
+      if (static_cast<std::int64_t>(contents.size()) > most) {
+        refuse(path, "unpacks to more than " + std::to_string(kMaxExpansion) +
+                         " times its size: if it is meant, unpack it (zstd -d) and name that file");
+      }
       // A full piece may hide more output; but at the end of a frame there is none.
       more = in.pos < in.size || (out.pos == out.size && expected != 0);
     }

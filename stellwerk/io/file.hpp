@@ -11,6 +11,10 @@ namespace stellwerk {
 /// Larger contents (after decompression) are refused: 4 GiB.
 inline constexpr std::int64_t kMaxFileBytes = std::int64_t{4} << 30;
 
+/// So are compressed ones that unpack to more than kMaxExpansion times their size, beyond 64 MiB: plans unpack to some hundred
+/// times theirs, a packed hole to ten thousand.
+inline constexpr std::int64_t kMaxExpansion = 2000;
+
 /// The contents of `path`. Throws Error(unreadable_input) naming the file and the reason.
 std::string read_file(const std::string& path, std::int64_t max_bytes = kMaxFileBytes);
 

@@ -36,6 +36,8 @@ bool begins(std::string_view text, std::string_view what) {
 /// What a kind is recognised by stands near the beginning; logs may have much before it.
 constexpr std::size_t kSignsWithin = std::size_t{4} << 20;
 
+constexpr std::int64_t kMiB = std::int64_t{1} << 20;
+
 constexpr std::string_view kComposeRemedy =
     "join machines by it: stellwerk topo compose MACHINE --fabric FILE";
 
@@ -44,27 +46,27 @@ constexpr std::string_view kProgramRemedy =
 
 constexpr std::array kFormats = {
     FormatRow{"nccl-topology", "NCCL or RCCL topology XML (NCCL_TOPO_DUMP_FILE, NCCL_TOPO_FILE)",
-              looks_like_nccl_topology, read_nccl_topology, nullptr, nullptr, ""},
+              looks_like_nccl_topology, read_nccl_topology, nullptr, nullptr, "", 16 * kMiB},
     FormatRow{"nvidia-smi", "the text of nvidia-smi topo -m", looks_like_smi_matrix,
-              read_smi_matrix, nullptr, nullptr, ""},
+              read_smi_matrix, nullptr, nullptr, "", 8 * kMiB},
     FormatRow{"rocm-smi", "the text of rocm-smi --showtopo or amd-smi topology",
-              looks_like_rocm_topology, read_rocm_topology, nullptr, nullptr, ""},
+              looks_like_rocm_topology, read_rocm_topology, nullptr, nullptr, "", 8 * kMiB},
     FormatRow{"ibnetdiscover", "the text of ibnetdiscover", looks_like_ibnetdiscover, nullptr,
               read_ibnetdiscover, nullptr, kComposeRemedy},
     FormatRow{"slurm", "Slurm topology.conf", looks_like_slurm_topology, nullptr,
-              read_slurm_topology, nullptr, kComposeRemedy},
+              read_slurm_topology, nullptr, kComposeRemedy, 32 * kMiB},
     FormatRow{"slurm-yaml", "Slurm topology.yaml", looks_like_slurm_yaml, nullptr, read_slurm_yaml,
-              nullptr, kComposeRemedy},
+              nullptr, kComposeRemedy, 32 * kMiB},
     FormatRow{"topograph", "a model of topograph (YAML)", looks_like_topograph_model, nullptr,
-              read_topograph_model, nullptr, kComposeRemedy},
+              read_topograph_model, nullptr, kComposeRemedy, 32 * kMiB},
     FormatRow{"topograph-graph", "a graph of topograph (JSON)", looks_like_topograph_graph, nullptr,
               read_topograph_graph, nullptr, kComposeRemedy},
     FormatRow{"astra-network", "an ASTRA-sim analytical network (yml)", looks_like_astra_network,
-              nullptr, nullptr, read_astra_network, ""},
+              nullptr, nullptr, read_astra_network, "", kMiB},
     FormatRow{"teccl-input", "an input of TE-CCL (the network that it names)",
-              looks_like_teccl_input, nullptr, nullptr, read_teccl_input, ""},
+              looks_like_teccl_input, nullptr, nullptr, read_teccl_input, "", kMiB},
     FormatRow{"taccl-topology", "a topology of TACCL (one node of it)", looks_like_taccl_topology,
-              nullptr, nullptr, read_taccl_topology, ""},
+              nullptr, nullptr, read_taccl_topology, "", 32 * kMiB},
     // Before MSCCL XML: it may carry the XML that it was made from.
     only("chakra", "a Chakra execution trace",
          [](std::string_view text) { return begins(text, "schema") && begins(text, "chakra"); }),
@@ -97,7 +99,10 @@ const FormatRow& row_for(std::string_view text, const std::string& file,
                          const std::optional<std::string>& format, const Wanted& wanted,
                          const char* what) {
   const FormatRow* row = format ? &find_format(*format) : recognise(text);
-  if (row && wanted(*row)) return *row;
+  if (row && wanted(*row)) {
+    check_size(*row, text, file);
+    return *row;
+  }
   std::string list;
   for (const FormatRow& known : kFormats) {
     if (wanted(known)) list += (list.empty() ? "" : ", ") + std::string(known.summary);
@@ -133,6 +138,13 @@ const FormatRow* recognise(std::string_view text) {
   return nullptr;
 }
 
+void check_size(const FormatRow& row, std::string_view text, const std::string& file) {
+  if (static_cast<std::int64_t>(text.size()) <= row.max_bytes) return;
+  throw Error(ErrorCode::unreadable_input,
+              one_line(file) + ": too large for " + std::string(row.summary) + ": at most " +
+                  std::to_string(row.max_bytes / kMiB) + " MiB are read");
+}
+
 Machine read_machine(std::string_view text, const std::string& file,
                      const std::optional<std::string>& format) {
   const FormatRow& row = row_for(
@@ -150,6 +162,7 @@ ClusterFabric read_fabric(std::string_view text, const std::string& file,
       "a network between machines");
   ClusterFabric fabric = row.read_fabric(text, file);
   fabric.name = std::filesystem::path(file).filename().string();
+  fabric.file = file;
   return fabric;
 }
 

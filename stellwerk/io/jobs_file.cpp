@@ -14,6 +14,7 @@ namespace stellwerk {
 namespace {
 
 constexpr std::int64_t kMaxInt = std::numeric_limits<int>::max();
+constexpr std::size_t kMostJobs = 100'000;
 
 Collective collective_at(const json::Place& place) {
   const std::string_view text = place.text();
@@ -76,12 +77,23 @@ std::vector<NodeId> ranks_at(const json::Place& place, const Topology& topology,
   return nodes_at(place, names);
 }
 
-std::vector<std::vector<Bytes>> matrix_at(const json::Place& place) {
-  std::vector<std::vector<Bytes>> matrix(place.size());
-  for (std::size_t i = 0; i < matrix.size(); ++i) {
+std::vector<std::vector<Bytes>> matrix_at(const json::Place& job, const std::string& name,
+                                          std::size_t ranks) {
+  const json::Place place = job.at("bytes");
+  // As check_job says it, but before memory is filled.
+  const auto expect = [&](std::size_t count, const std::string& what) {
+    if (count != ranks)
+      job.fail("job '" + name + "': " + what + ", but the job has " + std::to_string(ranks) +
+               " ranks");
+  };
+  expect(place.size(), "bytes has " + std::to_string(place.size()) + " rows");
+  std::vector<std::vector<Bytes>> matrix(ranks);
+  for (std::size_t i = 0; i < ranks; ++i) {
     const json::Place row = place[i];
-    matrix[i].resize(row.size());
-    for (std::size_t j = 0; j < matrix[i].size(); ++j) matrix[i][j] = row[j].bytes();
+    expect(row.size(),
+           "row " + std::to_string(i) + " of bytes has " + std::to_string(row.size()) + " entries");
+    matrix[i].resize(ranks);
+    for (std::size_t j = 0; j < ranks; ++j) matrix[i][j] = row[j].bytes();
   }
   return matrix;
 }
@@ -123,7 +135,6 @@ Job job_at(const json::Place& place, const Topology& topology, const NodeNames& 
   } else {
     job.ranks = ranks_at(place.at("ranks"), topology, names);
   }
-  if (matrix) job.matrix = matrix_at(place.at("bytes"));
   const auto bytes = place.find("bytes");
   if (bytes && !matrix) bytes->fail("is for alltoallv only: use size, or chunks in a custom job");
   const auto size = place.find("size");
@@ -131,6 +142,7 @@ Job job_at(const json::Place& place, const Topology& topology, const NodeNames& 
     size->fail(matrix ? "alltoallv takes its sizes from bytes: remove size"
                       : "a custom job takes its sizes from chunks: remove size");
   }
+  if (matrix) job.matrix = matrix_at(place, job.name, job.ranks.size());
   if (!custom && !matrix) job.size = place.at("size").bytes();
   if (const auto root = place.find("root")) job.root = static_cast<int>(root->integer(0, kMaxInt));
   if (const auto start = place.find("start")) job.start = start->time();
@@ -169,6 +181,9 @@ std::string custom_chunk_text(const CustomChunk& chunk, const Topology& topology
 
 std::vector<Job> jobs_at(const json::Place& place, const Topology& topology, JobForm form,
                          std::int64_t images) {
+  if (place.size() > kMostJobs)
+    place.fail("has " + std::to_string(place.size()) + " jobs: at most " +
+               std::to_string(kMostJobs) + " are read");
   const NodeNames names(topology);
   std::vector<Job> jobs;
   for (std::size_t i = 0; i < place.size(); ++i) {

@@ -37,7 +37,7 @@ const FormatRow* topology_row(std::string_view text, const MachineHints& hints) 
   return row && row->read_topology ? row : nullptr;
 }
 
-void check_size(const std::string& text, const std::string& spec) {
+void check_foreign_size(const std::string& text, const std::string& spec) {
   if (static_cast<std::int64_t>(text.size()) > kMaxForeignBytes) {
     throw Error(ErrorCode::unreadable_input,
                 one_line(spec) + ": too large for the description of a machine (more than 64 MiB)");
@@ -45,7 +45,7 @@ void check_size(const std::string& text, const std::string& spec) {
 }
 
 Machine machine_of(const std::string& text, const std::string& spec, const MachineHints& hints) {
-  check_size(text, spec);
+  check_foreign_size(text, spec);
   return filled(read_machine(text, spec, hints.format), hints.gpu);
 }
 
@@ -56,7 +56,7 @@ Topology load_topology(const std::string& spec, const MachineHints& hints) {
     const std::string text = read_file(spec);
     if (is_own(text, hints)) return parse_topology(text, spec);
     if (const FormatRow* row = topology_row(text, hints)) {
-      check_size(text, spec);
+      check_size(*row, text, spec);
       return row->read_topology(text, spec);
     }
     return machine_topology(machine_of(text, spec, hints), spec);
@@ -84,7 +84,7 @@ std::optional<ClusterFabric> load_fabric(const std::string& spec, const MachineH
   if (is_own(text, hints)) return std::nullopt;
   const FormatRow* row = hints.format ? &find_format(*hints.format) : recognise(text);
   if (!row || !row->read_fabric) return std::nullopt;
-  check_size(text, spec);
+  check_size(*row, text, spec);
   return read_fabric(text, spec, std::string(row->name));
 }
 

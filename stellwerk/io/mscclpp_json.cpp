@@ -22,6 +22,19 @@ using json::Place;
 constexpr std::int64_t kMostGpus = 65'536;
 constexpr std::int64_t kMostChunks = 1 << 22;
 
+/// Notes the keys of `place` that are not in `known`, as the runtime passes them over.
+using Unknown = std::vector<std::string>;
+void look(const Place& place, std::initializer_list<std::string_view> known, Unknown& unknown) {
+  constexpr std::size_t kMost = 4;
+  if (unknown.size() >= kMost) return;
+  for (std::size_t k = 0; k < place.members().size() && unknown.size() < kMost; ++k) {
+    const std::string_view key = place.members()[k].key;
+    if (std::find(known.begin(), known.end(), key) != known.end()) continue;
+    const Place member = place.member(k);
+    unknown.push_back(member.pointer() + ": a key that is not known here");
+  }
+}
+
 int number(const Place& place, std::int64_t most = kMostChunks) {
   return static_cast<int>(place.integer(0, most));
 }
@@ -82,9 +95,10 @@ void append(std::vector<int>& list, const std::vector<int>& more) {
   list.insert(list.end(), more.begin(), more.end());
 }
 
-std::vector<MscclppRange> read_ranges(const Place& op, std::string_view key) {
+std::vector<MscclppRange> read_ranges(const Place& op, std::string_view key, Unknown& unknown) {
   std::vector<MscclppRange> result;
   for_each(op, key, [&](const Place& place) {
+    look(place, {"type", "index", "size", "buffer_id", "switch_channel_id"}, unknown);
     MscclppRange range;
     if (place.find("buffer_id")) {
       range.where = MscclppRange::Where::remote;
@@ -102,7 +116,11 @@ std::vector<MscclppRange> read_ranges(const Place& op, std::string_view key) {
   return result;
 }
 
-MscclppStep read_step(const Place& op, bool inside) {
+MscclppStep read_step(const Place& op, bool inside, Unknown& unknown) {
+  look(op,
+       {"name", "channel_type", "channel_ids", "src_buff", "dst_buff", "tbg_info", "barrier_id",
+        "num_threadblocks", "semaphore_ids", "reduce_op", "iter_context", "ops"},
+       unknown);
   MscclppStep step;
   const Place name = op.at("name");
   const auto known = check::parse_mscclpp_op(name.text());
@@ -111,8 +129,8 @@ MscclppStep read_step(const Place& op, bool inside) {
   if (const auto kind = op.find("channel_type"); kind && kind->text() != "none")
     step.channel = channel_kind(*kind);
   if (op.find("channel_ids")) step.channels = numbers_at(op, "channel_ids");
-  step.src = read_ranges(op, "src_buff");
-  step.dst = read_ranges(op, "dst_buff");
+  step.src = read_ranges(op, "src_buff", unknown);
+  step.dst = read_ranges(op, "dst_buff", unknown);
   if (const auto group = op.find("tbg_info")) {
     step.slice = number_at(*group, "tb_id");
     step.slices = number_at(*group, "tbg_size");
@@ -130,12 +148,14 @@ MscclppStep read_step(const Place& op, bool inside) {
     const Place unit = context.at("unit_size");
     step.unit = unit.integer(1, INT64_MAX);
     step.chunks = number_at(context, "num_chunks");
-    for_each(op, "ops", [&](const Place& inner) { step.inner.push_back(read_step(inner, true)); });
+    for_each(op, "ops",
+             [&](const Place& inner) { step.inner.push_back(read_step(inner, true, unknown)); });
   }
   return step;
 }
 
-MscclppBlock read_block(const Place& place) {
+MscclppBlock read_block(const Place& place, Unknown& unknown) {
+  look(place, {"id", "ops", "channels", "remote_buffer_refs"}, unknown);
   MscclppBlock block;
   block.id = number_at(place, "id");
   for_each(place, "channels", [&](const Place& list) {
@@ -147,11 +167,16 @@ MscclppBlock read_block(const Place& place) {
     if (kind == MscclppChannel::switch_) list.fail("remote buffers are not reached by switches");
     append(block.buffers[static_cast<std::size_t>(kind)], numbers_at(list, "remote_buffer_ids"));
   });
-  for_each(place, "ops", [&](const Place& op) { block.steps.push_back(read_step(op, false)); });
+  for_each(place, "ops",
+           [&](const Place& op) { block.steps.push_back(read_step(op, false, unknown)); });
   return block;
 }
 
-MscclppGpu read_gpu(const Place& place) {
+MscclppGpu read_gpu(const Place& place, Unknown& unknown) {
+  look(place,
+       {"id", "input_chunks", "output_chunks", "scratch_chunks", "threadblocks", "channels",
+        "remote_buffers", "semaphores"},
+       unknown);
   MscclppGpu gpu;
   gpu.id = number_at(place, "id");
   gpu.input = number_at(place, "input_chunks");
@@ -185,7 +210,7 @@ MscclppGpu read_gpu(const Place& place) {
     gpu.semaphores.push_back(number_at(semaphore, "init_value"));
   });
   for_each(place, "threadblocks",
-           [&](const Place& block) { gpu.blocks.push_back(read_block(block)); });
+           [&](const Place& block) { gpu.blocks.push_back(read_block(block, unknown)); });
   return gpu;
 }
 
@@ -200,6 +225,13 @@ check::MscclppProgram read_mscclpp(std::string_view text, const std::string& fil
   const json::Document document(text, file);
   const Place root(document);
   MscclppProgram program;
+  look(root,
+       {"name", "collective", "protocol", "inplace", "reuse_resources", "gpus",
+        "num_threads_per_block", "use_double_scratch_buffer", "buffer_alignment",
+        "min_message_size", "max_message_size"},
+       program.passed_over);
+  if (!root.find("num_threads_per_block"))
+    program.passed_over.emplace_back("there is no num_threads_per_block: MSCCL++ takes 1024");
   program.name = text_at(root, "name");
   program.collective = text_at(root, "collective");
   program.protocol = text_at(root, "protocol");
@@ -212,7 +244,7 @@ check::MscclppProgram read_mscclpp(std::string_view text, const std::string& fil
     gpus.fail("there must be 1 to " + std::to_string(kMostGpus) + " GPUs");
   for (std::size_t g = 0; g < gpus.size(); ++g) {
     const Place gpu = gpus[g];
-    program.gpus.push_back(read_gpu(gpu));
+    program.gpus.push_back(read_gpu(gpu, program.passed_over));
   }
   return program;
 }

@@ -14,6 +14,7 @@ namespace stellwerk {
 namespace {
 
 constexpr std::size_t kMostDevices = 20'000;
+constexpr std::size_t kMostNotes = 1000;
 
 /// NICs that claim more than this (Mbit/s) have a broken figure: some files hold 200000000.
 constexpr std::int64_t kMaxNicMegabits = 3'200'000;
@@ -46,7 +47,17 @@ class Reader {
                 one_line(file_) + ":" + std::to_string(xml_line(text_, node)) + ": " + what);
   }
   void note(const pugi::xml_node& node, const std::string& what) {
-    machine_.notes.push_back("line " + std::to_string(xml_line(text_, node)) + ": " + what);
+    if (machine_.notes.size() >= kMostNotes)
+      fail(node, what + "; there are more than " + std::to_string(kMostNotes) +
+                     " such lines: this is no topology of a machine");
+    // From the note before, which is nearly always above: a search from the top each time would take hours.
+    const auto at = static_cast<std::size_t>(std::max<std::ptrdiff_t>(0, node.offset_debug()));
+    if (at < noted_at_) noted_at_ = noted_line_ = 0;
+    const auto begin = text_.begin() + static_cast<std::ptrdiff_t>(noted_at_);
+    noted_line_ += static_cast<std::size_t>(
+        std::count(begin, text_.begin() + static_cast<std::ptrdiff_t>(at), '\n'));
+    noted_at_ = at;
+    machine_.notes.push_back("line " + std::to_string(noted_line_ + 1) + ": " + what);
   }
 
   std::optional<std::int64_t> integer(const pugi::xml_node& node, const char* key) const {
@@ -314,6 +325,7 @@ class Reader {
   };
   std::vector<Gpu> gpus_;
   std::map<std::string, std::size_t> by_id_;
+  std::size_t noted_at_ = 0, noted_line_ = 0;  // of the last note: offset, lines before it
 };
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <utility>
@@ -60,6 +61,13 @@ void sync_folder(const std::string& path) {
   ::close(file);
 }
 
+/// Whether `text` is what a crash can leave of a line that begins with `begin`: a part of it, then zeros.
+bool is_torn(std::string_view text, std::string_view begin) {
+  const std::string_view written = text.substr(0, text.find_last_not_of('\0') + 1);
+  const std::size_t common = std::min(written.size(), begin.size());
+  return written.substr(0, common) == begin.substr(0, common);
+}
+
 OnlineLogEntry entry_at(std::string_view line, const std::string& label) {
   const json::Document document(line, label);
   const json::Place root(document);
@@ -110,6 +118,10 @@ OnlineLog::OnlineLog(const std::string& path, const std::string& header)
       }
       at = end + 1;
     }
+    // Without one whole line: nothing yet, a first line cut short, or somebody else's file, which must not be lost.
+    if (at == 0 && !is_torn(text, header)) {
+      fail("is not a log of this command: give another file, or remove this one");
+    }
     if (at < text.size()) truncate_to(file_, path, at);
     if (at == 0) {
       write_line(header);
@@ -143,6 +155,10 @@ LineFile::LineFile(const std::string& path) : path_(path), file_(open_to_append(
       ++lines_;
       last_ = text.substr(at, end - at);
       at = end + 1;
+    }
+    constexpr std::string_view kLineBegins = "{\"number\": ";
+    if (at < text.size() && !is_torn(std::string_view(text).substr(at), kLineBegins)) {
+      fail_at(path, "does not end with an increment: give another file, or remove this one");
     }
     if (at < text.size()) truncate_to(file_, path, at);
   } catch (...) {

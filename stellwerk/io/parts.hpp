@@ -18,6 +18,7 @@ class NodeNames {
  public:
   NodeNames() = default;
   explicit NodeNames(const Topology& topology);
+  void reserve(std::size_t count) { ids_.reserve(count); }
   /// Repeated names keep their first node; false for those.
   bool add(std::string_view name, NodeId id);  ///< the text of `name` must outlive this
   /// The node that the string at `place` names; fails there if there is none.

@@ -20,6 +20,7 @@ namespace {
 using json::Place;
 
 constexpr std::int64_t kMaxInt64 = std::numeric_limits<std::int64_t>::max();
+constexpr std::size_t kMostGenerators = 10'000, kMostRepeated = 1000;
 
 // --- Reading ------------------------------------------------------------------------------------
 
@@ -36,6 +37,10 @@ IdType id_of(const Place& place, std::int64_t value, std::size_t count, const ch
 template <class IdType>
 std::vector<IdType> ids_at(const Place& place, std::size_t count, const char* what) {
   const json::Integers values = place.integers();
+  // Nothing has to be listed twice: lists far beyond what there is are bombs, which are refused before they are copied.
+  if (values.size() > count + kMostRepeated)
+    place.fail("lists " + std::to_string(values.size()) + " entries, but there are only " +
+               std::to_string(count) + " to list (" + what + "s)");
   std::vector<IdType> result;
   result.reserve(values.size());
   for (std::size_t i = 0; i < values.size(); ++i) {
@@ -185,6 +190,10 @@ Event event_at(const Place& place, const Problem& problem) {
 std::vector<Permutation> generators_at(const Place& place, std::size_t nodes) {
   place.expect_keys({"generators"});
   const Place list = place.at("generators");
+  // A minimal set has fewer than there are nodes; ours are not minimal, but far from this.
+  if (list.size() > kMostGenerators)
+    list.fail("has " + std::to_string(list.size()) + " entries: at most " +
+              std::to_string(kMostGenerators) + " are read");
   std::vector<Permutation> result;
   for (std::size_t i = 0; i < list.size(); ++i) {
     const Place item = list[i];
@@ -273,6 +282,9 @@ Certificate certificate_at(const Place& place, const Problem& problem) {
   if (fields.parts) {
     keys.emplace_back("parts");
     const Place parts = place.at("parts");
+    if (parts.size() > nodes)
+      parts.fail("has " + std::to_string(parts.size()) + " entries, but there are " +
+                 std::to_string(nodes) + " nodes to divide");
     for (std::size_t i = 0; i < parts.size(); ++i) {
       result.parts.push_back(ids_at<NodeId>(parts[i], nodes, "node"));
     }

@@ -12,6 +12,8 @@ namespace stellwerk {
 namespace {
 
 constexpr std::int64_t kMaxInt = std::numeric_limits<int>::max();
+/// Twice the largest of the catalogue. More are no network but a bomb.
+constexpr std::size_t kMostNodes = std::size_t{1} << 21;
 
 NodeKind kind_at(const json::Place& place) {
   const std::string_view text = place.text();
@@ -88,11 +90,15 @@ Topology topology_at(const json::Place& place) {
   if (const auto text = place.find("note")) note = text->text();
 
   const json::Place node_list = place.at("nodes");
+  const json::Place link_list = place.at("links");  // before the nodes are read: there may be many
   const std::size_t node_count = node_list.size();
-  if (node_count > static_cast<std::size_t>(kMaxInt)) node_list.fail("more than 2^31 nodes");
+  if (node_count > kMostNodes)
+    node_list.fail("has " + std::to_string(node_count) + " nodes: at most " +
+                   std::to_string(kMostNodes) + " are read");
   IdVector<NodeId, Node> nodes;
   nodes.reserve(node_count);
   NodeNames names;
+  names.reserve(node_count);
   for (std::size_t i = 0; i < node_count; ++i) {
     const json::Place item = node_list[i];
     nodes.push_back(node_at(item));  // does not move: reserved
@@ -103,7 +109,6 @@ Topology topology_at(const json::Place& place) {
     }
   }
 
-  const json::Place link_list = place.at("links");
   const std::size_t link_count = link_list.size();
   if (link_count > static_cast<std::size_t>(kMaxInt)) link_list.fail("more than 2^31 links");
   IdVector<LinkId, Link> links;
