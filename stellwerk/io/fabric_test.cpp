@@ -233,7 +233,8 @@ TEST(Compose, FabricsFromFilesPlugInNicsByName) {
   EXPECT_EQ(topology.nodes().size(), 4u) << "a chain of switches is one link";
   EXPECT_EQ(gigabytes(topology, "node1.gpu0", "node2.gpu0"), 25);
   expect_refused([&] { composed(pair(), fabric, {"node1", "node3"}, {}); },
-                 "there is no host 'node3'; did you mean");
+                 "there is no host 'node3' for --hosts; did you mean 'node1'?; the network has 2 "
+                 "hosts: node1, node2");
   Machine other = pair();
   for (Device& device : other.devices) {
     if (device.kind == Device::Kind::nic) device.name += "x";

@@ -102,6 +102,13 @@ TEST_F(File, WhatExplodesIsRefusedBeforeItFillsTheMemory) {
   EXPECT_EQ(complaint([&] { read_file(in_folder("bomb.zst"), 1'000'000); }),
             in_folder("bomb.zst") +
                 ": the contents are larger than 1000000 bytes, which is more than is read");
+  // Few bytes for more than any plan's: refused at 64 MiB, not at 4 GiB.
+  large.resize(80'000'000, 'a');
+  write_file(in_folder("bomb.zst"), large);
+  EXPECT_EQ(complaint([&] { read_file(in_folder("bomb.zst")); }),
+            in_folder("bomb.zst") +
+                ": unpacks to more than 2000 times its size: if it is meant, "
+                "unpack it (zstd -d) and name that file");
   write_file(in_folder("large"), std::string(1001, 'a'));
   EXPECT_NE(complaint([&] { read_file(in_folder("large"), 1000); }), "");
   EXPECT_EQ(read_file(in_folder("large"), 1001).size(), 1001U);

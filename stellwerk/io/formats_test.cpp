@@ -80,6 +80,25 @@ TEST(Formats, BombsAreRefusedInOneLine) {
   }
 }
 
+/// What describes one machine is never large: 64 MiB of empty lines took minutes and gigabytes.
+TEST(Formats, EveryKindHasItsSize) {
+  const auto complaint = [](const std::string& text, const std::string& format) {
+    try {
+      read_machine(text, "f", format);
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+    return std::string("accepted");
+  };
+  const std::string large((std::size_t{8} << 20) + 1, '\n');
+  EXPECT_EQ(complaint(large, "nvidia-smi"),
+            "f: too large for the text of nvidia-smi topo -m: at most 8 MiB are read");
+  EXPECT_EQ(complaint(large, "rocm-smi"),
+            "f: too large for the text of rocm-smi --showtopo or amd-smi topology: at most 8 MiB "
+            "are read");
+  for (const FormatRow& row : formats()) EXPECT_LE(row.max_bytes, kMaxForeignBytes) << row.name;
+}
+
 /// A hundred megabytes of nonsense shall end early, and not fill the memory before.
 TEST(Formats, NonsenseInOwnFilesEndsEarly) {
   const auto refused = [](const std::string& text, const std::string& part) {

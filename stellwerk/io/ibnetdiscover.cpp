@@ -140,6 +140,8 @@ class Reader {
       const auto id = cursor.quoted();
       if (!id) fail("a " + std::string(is_switch ? "Switch" : "Ca") + " without an id in quotes");
       current_ = std::string(*id);
+      if (owners_.size() == kMostPorts)
+        fail("more than " + std::to_string(kMostPorts) + " switches and adapters");
       std::string label;
       if (cursor.behind("#")) label = std::string(cursor.quoted().value_or(""));
       if (!owners_.emplace(current_, Owner{is_switch, label, line_}).second)

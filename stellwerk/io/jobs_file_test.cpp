@@ -87,6 +87,8 @@ TEST(JobsFile, BrokenFilesAreRefusedInOneLine) {
     return job(R"("collective": "allgather", )" + rest);
   };
   const std::string good = R"("ranks": "all", "size": "1MB")";
+  std::string many_jobs = R"({"name": "j"})";
+  for (int k = 0; k < 100'000; ++k) many_jobs += R"(,{"name":"j"})";
   const std::vector<std::pair<std::string, std::string>> cases = {
       {gather(good), ""},
       {R"({"format": "stellwerk.jobs/1", "jobs": []})",
@@ -142,6 +144,8 @@ TEST(JobsFile, BrokenFilesAreRefusedInOneLine) {
        "f: /jobs/0/bytes/0/1: is -1, but must not be negative"},
       {job(R"("collective": "alltoallv", "ranks": "all", "size": 1, "bytes": [])"),
        "f: /jobs/0/size: alltoallv takes its sizes from bytes: remove size"},
+      {R"({"format": "stellwerk.jobs/1", "jobs": [)" + many_jobs + "]}",
+       "f: /jobs: has 100001 jobs: at most 100000 are read"},
       {job(R"("collective": "custom", "chunks": 4)"),
        "f: /jobs/0/chunks: of a custom job must be a list of chunks, not an integer"},
       {job(R"("collective": "custom", "chunks": [])"),

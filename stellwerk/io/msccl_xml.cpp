@@ -21,6 +21,8 @@ using check::parse_msccl_op;
 /// Sizes beyond these are no programs but bombs.
 constexpr std::int64_t kMostGpus = 65'536;
 constexpr std::int64_t kMostChunks = 1 << 22;
+/// Runtimes take some hundred steps a thread block.
+constexpr std::size_t kMostSteps = 16'384;
 
 constexpr std::string_view kBlanks = " \t\r\n";
 
@@ -163,8 +165,12 @@ class Reader {
       block.send = number(tb, "send");
       block.receive = number(tb, "recv");
       block.channel = number(tb, "chan", 0);
-      for (const pugi::xml_node step : tb.children("step"))
+      for (const pugi::xml_node step : tb.children("step")) {
+        if (block.steps.size() == kMostSteps)
+          fail(tb, "more than " + std::to_string(kMostSteps) +
+                       " steps in a thread block: no runtime takes them, so they are not read");
         block.steps.push_back(read_step(step, block.steps.size()));
+      }
       gpu.blocks.push_back(std::move(block));
     }
     return gpu;

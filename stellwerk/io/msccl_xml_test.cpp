@@ -83,6 +83,13 @@ TEST(MscclXml, DamageIsRefusedWithItsLine) {
   refused("s=\"1\" type", "s=\"2\" type", ":5: s='2' is at place 1");
   refused("srcbuf=\"o\"", "srcbuf=\"x\"", ":4: srcbuf='x' is none of i, o, s");
   refused("cnt=\"1\"", "cnt=\"one\"", "cnt='one' is not a number");
+  // Half a million steps in one block took minutes to judge.
+  std::string flood;
+  for (int k = 0; k < 20'000; ++k)
+    flood += "<step s=\"" + std::to_string(k) +
+             "\" type=\"nop\" srcbuf=\"i\" srcoff=\"0\" dstbuf=\"o\" dstoff=\"0\" cnt=\"1\" "
+             "depid=\"-1\" deps=\"-1\" hasdep=\"0\"/>";
+  refused("<step", flood + "<step", ":3: more than 16384 steps in a thread block");
   refused("o_chunks=\"2\"", "o_chunks=\"99999999999\"",
           "o_chunks='99999999999' is not a number from 0");
 }

@@ -21,6 +21,8 @@ using json::Place;
 /// Sizes beyond these are no programs but bombs.
 constexpr std::int64_t kMostGpus = 65'536;
 constexpr std::int64_t kMostChunks = 1 << 22;
+/// MSCCL++ runs 64 operations a thread block, and 16 channels.
+constexpr std::size_t kMostSteps = 16'384, kMostNumbers = 1 << 17;
 
 /// Notes the keys of `place` that are not in `known`, as the runtime passes them over.
 using Unknown = std::vector<std::string>;
@@ -44,6 +46,9 @@ int number_at(const Place& place, std::string_view key) {
 }
 std::vector<int> numbers_at(const Place& place, std::string_view key) {
   const Place list = place.at(key);
+  if (list.size() > kMostNumbers)
+    list.fail("has " + std::to_string(list.size()) + " entries: at most " +
+              std::to_string(kMostNumbers) + " are read");
   std::vector<int> result;
   for (std::size_t k = 0; k < list.size(); ++k) {
     const Place value = list[k];
@@ -167,8 +172,12 @@ MscclppBlock read_block(const Place& place, Unknown& unknown) {
     if (kind == MscclppChannel::switch_) list.fail("remote buffers are not reached by switches");
     append(block.buffers[static_cast<std::size_t>(kind)], numbers_at(list, "remote_buffer_ids"));
   });
-  for_each(place, "ops",
-           [&](const Place& op) { block.steps.push_back(read_step(op, false, unknown)); });
+  for_each(place, "ops", [&](const Place& op) {
+    if (block.steps.size() == kMostSteps)
+      place.fail("has more than " + std::to_string(kMostSteps) +
+                 " operations: no runtime takes them, so they are not read");
+    block.steps.push_back(read_step(op, false, unknown));
+  });
   return block;
 }
 

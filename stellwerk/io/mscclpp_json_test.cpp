@@ -126,7 +126,25 @@ TEST(Mscclpp, DamageIsRefusedWithItsPlace) {
   };
   EXPECT_EQ(fault("\"scratch_chunks\": 1", "\"scratch_chunks\": 0"),
             "GPU 0, block 0, op 0 (copy): s[0] and 1 chunks are outside the buffer of GPU 0");
+  // 4.4 million operations took a minute and gigabytes.
+  std::string flood = "{\"name\": \"nop\"}";
+  for (int k = 0; k < 20'000; ++k) flood += ", {\"name\": \"nop\"}";
+  EXPECT_EQ(refused("\"ops\": [", "\"ops\": [" + flood + ", "),
+            "plan.json: /gpus/0/threadblocks/0: has more than 16384 operations: no runtime takes "
+            "them, so they are not read");
   EXPECT_EQ(fault("copy", "put"), "GPU 0, block 0, op 0 (put): dst_buff 0 must be a remote buffer");
+}
+
+// Keys that nobody knows were passed over without a word.
+TEST(Mscclpp, WhatIsPassedOverIsSaid) {
+  const std::string block = move("copy", "i", "s");
+  const auto read = [](const std::string& text) {
+    return read_mscclpp(text, "plan.json").passed_over;
+  };
+  EXPECT_TRUE(read(plan(gpu(0, "", {block}), "\"num_threads_per_block\": 512, ")).empty());
+  EXPECT_EQ(read(plan(gpu(0, "\"speed\": 3, ", {block}))),
+            (std::vector<std::string>{"there is no num_threads_per_block: MSCCL++ takes 1024",
+                                      "/gpus/0/speed: a key that is not known here"}));
 }
 
 /// Published plans. All are right but one, and without any one of its operations (syncs aside) none is.

@@ -162,6 +162,9 @@ TEST(PlanFile, OptionalPartsMayBeAbsent) {
 TEST(PlanFile, BrokenFilesAreRefusedInOneLine) {
   const std::string good = format_plan(small_plan());
   const std::string cut = R"({"kind": "cut", "set": [1], "target": 1})";
+  std::string many_zeros, many_rows;
+  for (int k = 0; k < 1100; ++k) many_zeros += "0,";
+  for (int k = 0; k < 10'000; ++k) many_rows += "[0,1],";
   const std::vector<std::tuple<std::string, std::string, std::string>> cases = {
       {"plan/1", "topology/1",
        "f: /format: this is 'stellwerk.topology/1', but 'stellwerk.plan/1' is expected here"},
@@ -196,6 +199,11 @@ TEST(PlanFile, BrokenFilesAreRefusedInOneLine) {
       {"\"copy\"]", "3]", "f: /sends/op/1: must be a string, not an integer"},
       {"[[0],[1]]", "[[0],[9]]",
        "f: /sends/links/1/0: there is no link 9: there are 2, counted from 0"},
+      // Lists beyond what there is were copied first: 50 million nodes of two took 700 MB.
+      {"\"origins\":[1]", "\"origins\":[" + many_zeros + "1]",
+       "f: /chunks/1/origins: lists 1101 entries, but there are only 2 to list (nodes)"},
+      {"\"jobs\": [", "\"symmetry\": {\"generators\": [" + many_rows + "[0,1]]}, \"jobs\": [",
+       "f: /symmetry/generators: has 10001 entries: at most 10000 are read"},
       {"[[0],[1]]", "[[0],[]]", "f: /sends/links/1: a send needs at least one link"},
       {"[[0],[1]]", "[[0],1]", "f: /sends/links/1: must be an array, not an integer"},
       {"[[0],[1]]", "[0,1]", "f: /sends/links/0: must be an array, not an integer"},

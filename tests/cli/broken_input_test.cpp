@@ -190,6 +190,9 @@ TEST(BrokenInput, CommandLines) {
       {"", "tune -t dgx1 --collectives alltoall", 2,
        "NCCL chooses no algorithm for alltoall: name allgather, allreduce, broadcast, reduce or "
        "reducescatter"},
+      {"<algo name=\"a\"/>", "export x.json --to mscclpp", 3,
+       "x.json: recognised as an MSCCL algorithm in XML, but a plan is wanted; judge it with "
+       "stellwerk verify, or make a plan of it with stellwerk import"},
       {kPlan, "export x.json --to hostfile", 4,
        "GPU 'a' has no host, and a hostfile names hosts: give the topology's nodes a host"},
       {kPlan, "import x.json --chunk-size 1MB", 3,

@@ -79,6 +79,25 @@ TEST_F(OnlineCli, NothingIsLostOrDoubledWhenItIsKilled) {
   EXPECT_EQ(again.out, box.read("whole").substr(lines("whole", 10).size()));
 }
 
+// Without one whole line they were taken for a line cut short, and emptied.
+TEST_F(OnlineCli, FilesOfOthersAreLeftAsTheyAre) {
+  box.write("mine", "what I wrote yesterday");
+  const Outcome log = box.run(online + "--events events --log mine");
+  EXPECT_EQ(log.status, 3);
+  EXPECT_THAT(log.err, HasSubstr("mine: is not a log of this command"));
+  const Outcome out = box.run(online + "--events events -o mine");
+  EXPECT_EQ(out.status, 3);
+  EXPECT_THAT(out.err, HasSubstr("mine: does not end with an increment"));
+  EXPECT_EQ(box.read("mine"), "what I wrote yesterday");
+}
+
+TEST_F(OnlineCli, AnEmptyFileIsNotCalledVerified) {
+  box.write("none", "");
+  const Outcome outcome = box.run(online + "--events events --check none");
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("nothing to verify: there is no increment in the file"));
+}
+
 TEST_F(OnlineCli, WhatDoesNotFitIsNamed) {
   box.write("some", lines("events", 3));
   ASSERT_EQ(box.run(online + "--events some --log log -o out").status, 0);
