@@ -246,6 +246,14 @@ TEST(Compose, FabricsFromFilesPlugInNicsByName) {
   expect_refused([&] { composed(pair(), apart, {}, {}); }, "nothing joins host 'node2' to 'node1'");
 }
 
+// 70 kB that name 400 million switches filled the memory.
+TEST(Fabrics, FewLinesThatNameManySwitchesAreRefused) {
+  const std::string text =
+      "SwitchName=a Switches=t[1-150000]\nSwitchName=b Switches=t[1-150000]\n";
+  expect_refused([&] { read_slurm_topology(text, "t.conf"); },
+                 "t.conf:2: more than 262144 switches below others");
+}
+
 TEST(Fabrics, TheCorpusIsRead) {
   const std::filesystem::path corpus =
       std::filesystem::path(testing::kSourceDir) / ".." / "shared" / "corpus" / "fabric";

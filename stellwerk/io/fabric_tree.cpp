@@ -50,6 +50,9 @@ void FabricTree::add_host(std::size_t at, const std::string& host, const std::st
 }
 
 void FabricTree::add_child(std::size_t parent, const std::string& name, const std::string& place) {
+  // A line of some bytes can name 200,000: few lines would fill the memory.
+  if (children_.size() == kMaxFabricNodes)
+    fail(place, "more than " + std::to_string(kMaxFabricNodes) + " switches below others");
   children_.push_back({parent, name, place});
 }
 
