@@ -231,7 +231,8 @@ class Builder {
 
   /// Appends a list of integers to the container around it, if that is a list of such lists.
   bool become_row(std::vector<std::int64_t>& list) {
-    if (depth_ == 0) return false;
+    // Long ones are moved, not copied.
+    if (depth_ == 0 || list.size() * sizeof(std::int64_t) >= kLong) return false;
     Level& level = levels_[depth_ - 1];
     if (level.form == Form::integers && level.integers.empty()) level.form = Form::rows;
     if (level.form != Form::rows) return false;

@@ -218,8 +218,11 @@ MscclppGpu read_gpu(const Place& place, Unknown& unknown) {
   for_each(place, "semaphores", [&](const Place& semaphore) {
     gpu.semaphores.push_back(number_at(semaphore, "init_value"));
   });
-  for_each(place, "threadblocks",
-           [&](const Place& block) { gpu.blocks.push_back(read_block(block, unknown)); });
+  for_each(place, "threadblocks", [&](const Place& block) {
+    if (gpu.blocks.size() == kMostSteps)
+      block.fail("a GPU has more than " + std::to_string(kMostSteps) + " thread blocks");
+    gpu.blocks.push_back(read_block(block, unknown));
+  });
   return gpu;
 }
 
