@@ -12,9 +12,21 @@
 namespace stellwerk {
 namespace {
 
+[[noreturn]] void refuse_row(const std::string& label, std::size_t row, std::size_t entries,
+                             const std::string& rows) {
+  throw Error(ErrorCode::unreadable_input,
+              one_line(label) + ": row " + std::to_string(row) + " has " + std::to_string(entries) +
+                  " entries, and there are " + rows + " rows: give one of each for every rank");
+}
+
 ByteMatrix parse_json(std::string_view text, const std::string& label) {
   const json::Document document(text, label);
   const json::Place root(document);
+  if (root.size() > 0) {
+    const json::Place first = root[0];
+    if (first.size() != root.size())
+      refuse_row(label, 1, first.size(), std::to_string(root.size()));
+  }
   ByteMatrix matrix(root.size());
   for (std::size_t i = 0; i < matrix.size(); ++i) {
     const json::Place row = root[i];
@@ -49,7 +61,11 @@ ByteMatrix parse_csv(std::string_view text, const std::string& label) {
       row.push_back(Bytes{value});
       at = line.find_first_not_of(kApart, stop);
     }
-    if (!row.empty()) matrix.push_back(std::move(row));
+    if (row.empty()) continue;
+    // Before memory is filled.
+    if (!matrix.empty() && matrix.size() >= matrix[0].size())
+      refuse_row(label, 1, matrix[0].size(), "more than " + std::to_string(matrix[0].size()));
+    matrix.push_back(std::move(row));
   }
   return matrix;
 }
@@ -62,10 +78,7 @@ ByteMatrix parse_matrix(std::string_view text, const std::string& label) {
   ByteMatrix matrix = json ? parse_json(text, label) : parse_csv(text, label);
   for (std::size_t i = 0; i < matrix.size(); ++i) {
     if (matrix[i].size() == matrix.size()) continue;
-    throw Error(ErrorCode::unreadable_input,
-                one_line(label) + ": row " + std::to_string(i + 1) + " has " +
-                    std::to_string(matrix[i].size()) + " entries, and there are " +
-                    std::to_string(matrix.size()) + " rows: give one of each for every rank");
+    refuse_row(label, i + 1, matrix[i].size(), std::to_string(matrix.size()));
   }
   if (matrix.empty()) {
     throw Error(ErrorCode::unreadable_input,

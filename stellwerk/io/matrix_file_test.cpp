@@ -32,6 +32,11 @@ TEST(MatrixFile, NamesWhatIsWrong) {
   EXPECT_THAT(complaint("0,-1\n2,0\n"), HasSubstr("line 1, entry 2"));
   EXPECT_THAT(complaint("0,1\n2,3,4\n"), HasSubstr("row 2 has 3 entries"));
   EXPECT_THAT(complaint("0,1\n"), HasSubstr("row 1 has 2 entries, and there are 1 rows"));
+  // Seen before all rows are kept: fifty million of one entry took 2 GB.
+  EXPECT_THAT(complaint("0\n0\n0\n"),
+              HasSubstr("row 1 has 1 entries, and there are more than 1 rows"));
+  EXPECT_THAT(complaint("[[0], [\"not read\"]]"),
+              HasSubstr("row 1 has 1 entries, and there are 2 rows"));
   EXPECT_THAT(complaint(""), HasSubstr("holds no matrix"));
   EXPECT_THAT(complaint("[[0, 1.5], [1, 0]]"), HasSubstr("m.csv: /0/1"));
 }
