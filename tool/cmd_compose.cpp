@@ -53,6 +53,11 @@ int compose(const ComposeOptions& options) {
                 one_line(options.machine) + ": not the file of a machine (NCCL topology XML, " +
                     "nvidia-smi topo -m, rocm-smi)");
   }
+  if (machine->count(Device::Kind::nic) == 0)
+    throw Error(ErrorCode::unreadable_input,
+                one_line(options.machine) + ": there is no NIC in it that a network could be " +
+                    "plugged into: take a file that names the NICs (NCCL_TOPO_DUMP_FILE " +
+                    "of NCCL or RCCL, nvidia-smi topo -m)");
   NetworkRates rates;
   if (options.nic_speed) rates.nic = parse_bandwidth_option("--nic-speed", *options.nic_speed);
   if (options.uplink_speed)
@@ -66,6 +71,10 @@ int compose(const ComposeOptions& options) {
     auto list = expand_hostlist(*options.hosts);
     if (!list) refuse("--hosts '" + *options.hosts + "' is not a list like node[001-004],login1");
     hosts = *std::move(list);
+    if (count > 0 && hosts.size() != count) {
+      refuse("--count " + *options.count + " disagrees with --hosts, which names " +
+             std::to_string(hosts.size()) + ": leave one of them out");
+    }
   } else if (count > 0) {
     hosts = fabric.hosts();
     if (hosts.size() < count) {
@@ -74,8 +83,10 @@ int compose(const ComposeOptions& options) {
     }
     hosts.resize(count);
   }
-  const Topology topology =
-      machine_topology(composed(*machine, fabric, hosts, rates), options.machine);
+  const Machine cluster = composed(*machine, fabric, hosts, rates);
+  const Topology topology = machine_topology(cluster, options.machine);
+  for (const std::string& note : cluster.notes)
+    fmt::print(stderr, "stellwerk: note: {}\n", one_line(note));
   if (options.output) {
     write_topology(topology, *options.output);
     fmt::print(stderr, "stellwerk: {} GPUs, {} nodes and {} links in all: {}\n",

@@ -52,8 +52,9 @@ class Composer {
       }
       add_host(host, found->second);
     }
+    note_left_out();
     add_cables();
-    check_joined(hosts);
+    check_joined();
     return std::move(result_);
   }
 
@@ -68,7 +69,7 @@ class Composer {
     const std::size_t first = result_.devices.size();
     for (Device device : machine_.devices) {
       device.name = host + "." + device.name;
-      device.host = host;
+      device.host = device.host.empty() ? host : host + "." + device.host;
       result_.add(std::move(device));
     }
     for (Wire wire : machine_.wires) {
@@ -76,33 +77,43 @@ class Composer {
       wire.b += first;
       result_.wires.push_back(std::move(wire));
     }
-    for (std::size_t k = 0; k < nics_.size(); ++k) {
-      for (const ClusterFabric::Port* port : ports_of(host, k, ports))
-        plug(first + nics_[k], *port);
+    // Names of the file's own kind ("HCA-1"): in order, if the numbers agree.
+    const bool by_name = std::any_of(ports.begin(), ports.end(), [&](const auto* port) {
+      return port->nic.empty() || has_nic(port->nic);
+    });
+    if (!by_name && ports.size() != nics_.size()) {
+      fail("host " + in_quotes(host) + " has " + std::to_string(ports.size()) +
+           " ports (the first " + in_quotes(ports[0]->nic) + "), the machine " +
+           std::to_string(nics_.size()) + " NICs of other names (the first " +
+           in_quotes(machine_.devices[nics_[0]].name) + ")");
+    }
+    for (std::size_t p = 0; p < ports.size(); ++p) {
+      const std::string& name = ports[p]->nic;
+      if (by_name && !name.empty() && !has_nic(name)) left_out_[name].push_back(host);
+      for (std::size_t k = 0; k < nics_.size(); ++k) {
+        const bool here =
+            by_name ? name.empty() || name == machine_.devices[nics_[k]].name : p == k;
+        if (here) plug(first + nics_[k], *ports[p]);
+      }
     }
   }
 
-  /// The ports of the k-th NIC.
-  std::vector<const ClusterFabric::Port*> ports_of(
-      const std::string& host, std::size_t k,
-      const std::vector<const ClusterFabric::Port*>& ports) const {
-    std::vector<const ClusterFabric::Port*> result;
-    for (const ClusterFabric::Port* port : ports) {
-      if (port->nic.empty() || port->nic == machine_.devices[nics_[k]].name) result.push_back(port);
+  bool has_nic(const std::string& name) const {
+    return std::any_of(nics_.begin(), nics_.end(),
+                       [&](std::size_t nic) { return machine_.devices[nic].name == name; });
+  }
+
+  /// A cable in the fabric's file that is not in the result.
+  void note_left_out() {
+    std::string names;
+    for (const std::size_t nic : nics_)
+      names += (names.empty() ? "" : ", ") + machine_.devices[nic].name;
+    for (const auto& [nic, hosts] : left_out_) {
+      const std::string others =
+          hosts.size() > 1 ? " and of " + std::to_string(hosts.size() - 1) + " more hosts" : "";
+      result_.notes.push_back("port " + in_quotes(nic) + " of " + in_quotes(hosts[0]) + others +
+                              " is left out: the machine's NICs are " + names);
     }
-    if (!result.empty()) return result;
-    const bool any_named =
-        std::any_of(ports.begin(), ports.end(), [&](const ClusterFabric::Port* port) {
-          return std::any_of(nics_.begin(), nics_.end(), [&](std::size_t nic) {
-            return machine_.devices[nic].name == port->nic;
-          });
-        });
-    // Names of the file's own kind ("HCA-1"): in order, if the numbers agree.
-    if (!any_named && ports.size() == nics_.size()) return {ports[k]};
-    if (any_named) return {};  // a NIC that is not plugged in, or not into this fabric
-    fail("host " + in_quotes(host) + " has " + std::to_string(ports.size()) + " ports (the first " +
-         in_quotes(ports[0]->nic) + "), the machine " + std::to_string(nics_.size()) +
-         " NICs of other names (the first " + in_quotes(machine_.devices[nics_[0]].name) + ")");
   }
 
   void plug(std::size_t nic, const ClusterFabric::Port& port) {
@@ -155,15 +166,19 @@ class Composer {
     }
   }
 
-  void check_joined(const std::vector<std::string>& hosts) const {
+  /// In the files; machine_topology looks at what becomes of it.
+  void check_joined() const {
     graph::UnionFind joined(result_.devices.size());
     for (const Wire& wire : result_.wires) joined.join(wire.a, wire.b);
-    std::map<std::string, std::size_t> of_host;
-    for (const std::size_t gpu : result_.all(Device::Kind::gpu))
-      of_host.try_emplace(result_.devices[gpu].host, joined.root(gpu));
-    for (const std::string& host : hosts) {
-      if (of_host.at(host) != of_host.at(hosts[0]))
-        fail("nothing joins host " + in_quotes(host) + " to " + in_quotes(hosts[0]) +
+    const std::vector<std::size_t> gpus = result_.all(Device::Kind::gpu);
+    const auto host = [&](std::size_t gpu) { return result_.devices[gpu].host; };
+    std::set<std::string> reached;
+    for (const std::size_t gpu : gpus) {
+      if (joined.root(gpu) == joined.root(gpus[0])) reached.insert(host(gpu));
+    }
+    for (const std::size_t gpu : gpus) {
+      if (!reached.contains(host(gpu)))
+        fail("nothing joins host " + in_quotes(host(gpu)) + " to " + in_quotes(host(gpus[0])) +
              ": leave one of them out (--hosts), or look for what the file lacks");
     }
   }
@@ -173,6 +188,7 @@ class Composer {
   const NetworkRates& rates_;
   std::vector<std::size_t> nics_;
   Machine result_;
+  std::map<std::string, std::vector<std::string>> left_out_;  ///< names of ports, their hosts
 };
 
 }  // namespace
@@ -187,13 +203,16 @@ ClusterFabric generated_fabric(const std::string& kind, const Machine& machine, 
   fabric.name = kind;
   fabric.format = rails ? "rails" : "one switch";
   const std::vector<std::size_t> nics = machine.all(Device::Kind::nic);
-  for (std::size_t k = 0; k < (rails ? nics.size() : 1); ++k) {
+  std::map<std::string, std::size_t> count;  // a file may hold several hosts: each has a first NIC
+  std::vector<std::size_t> rail;
+  for (const std::size_t nic : nics) rail.push_back(rails ? count[machine.devices[nic].host]++ : 0);
+  const std::size_t most = nics.empty() ? 0 : *std::max_element(rail.begin(), rail.end()) + 1;
+  for (std::size_t k = 0; k < most; ++k)
     fabric.switches.push_back({rails ? "rail" + std::to_string(k) : "switch", ""});
-  }
   for (std::size_t h = 0; h < hosts; ++h) {
     for (std::size_t k = 0; k < nics.size(); ++k) {
-      fabric.ports.push_back({"h" + std::to_string(h), machine.devices[nics[k]].name, rails ? k : 0,
-                              std::nullopt, ""});
+      fabric.ports.push_back(
+          {"h" + std::to_string(h), machine.devices[nics[k]].name, rail[k], std::nullopt, ""});
     }
   }
   return fabric;

@@ -254,6 +254,96 @@ TEST(Fabrics, FewLinesThatNameManySwitchesAreRefused) {
                  "t.conf:2: more than 262144 switches below others");
 }
 
+TEST(Fabrics, SlurmLinesGoOnAfterABackslash) {
+  const ClusterFabric fabric = read_slurm_topology(
+      "SwitchName=s0 \\ # four\n  Nodes=n[0-3]\nSwitchName=s1 Nodes=n[4-7]\n"
+      "SwitchName=top Switches=s[0-1]\\",
+      "t.conf");
+  EXPECT_EQ(fabric.switches.size(), 3u);
+  EXPECT_EQ(fabric.hosts().size(), 8u);
+  expect_refused(
+      [] { read_slurm_topology("SwitchName=a \\\nNodes=n1\nInclude /etc/more.conf\n", "t.conf"); },
+      "t.conf:3: Include is not followed: put the lines of that file in its place");
+}
+
+/// A port of the dump that is none of the machine's NICs: the cable is left out, but not silently.
+TEST(Compose, PortsThatMatchNoNicAreNoted) {
+  Machine machine = pair();
+  for (Device& device : machine.devices) {
+    if (device.name == "mlx5_1") device.name = "mlx5_7";
+  }
+  ClusterFabric fabric = generated_fabric("rails", pair(), 3);
+  const Machine cluster =
+      composed(machine, fabric, {"h0", "h2"}, {Bandwidth{50'000'000'000}, std::nullopt});
+  ASSERT_EQ(cluster.notes.size(), 1u);
+  EXPECT_EQ(cluster.notes[0],
+            "port 'mlx5_1' of 'h0' and of 1 more hosts is left out: the machine's NICs are mlx5_0, "
+            "mlx5_7");
+  EXPECT_TRUE(composed(pair(), fabric, {}, {}).notes.empty());
+}
+
+/// Both GPUs on one socket, the NIC on the other: NCCL goes there, and so do we.
+constexpr const char* kFarNic = R"(<system version="1">
+<cpu numaid="0" arch="x86_64" vendor="AuthenticAMD">
+<pci busid="1" class="0x030200" link_speed="16.0 GT/s PCIe" link_width="16"><gpu dev="0" sm="80">
+  <nvlink target="2" count="12" tclass="0x030200"/></gpu></pci>
+<pci busid="2" class="0x030200" link_speed="16.0 GT/s PCIe" link_width="16"><gpu dev="1" sm="80">
+  <nvlink target="1" count="12" tclass="0x030200"/></gpu></pci></cpu>
+<cpu numaid="1" arch="x86_64" vendor="AuthenticAMD">
+<pci busid="3" class="0x020700" link_speed="16.0 GT/s PCIe" link_width="16">
+  <nic><net name="mlx5_4" dev="1" speed="200000"/></nic></pci></cpu></system>)";
+
+TEST(Compose, NicsFarFromAllGpusJoinTheHostsAllTheSame) {
+  const Machine machine = filled(read_machine(kFarNic, "far.xml", std::nullopt), std::nullopt);
+  const ClusterFabric rails = generated_fabric("rails", machine, 2);
+  const Topology topology = machine_topology(composed(machine, rails, {}, {}), "far.xml");
+  EXPECT_EQ(gigabytes(topology, "h0.gpu1", "h0.cpu0"), 24);
+  EXPECT_EQ(gigabytes(topology, "h0.cpu0", "h1.cpu0"), 16);  // from socket to socket
+  // Both NICs are named, with their numbers in NCCL, though all else of them is gone.
+  const Link& link = topology.link(topology.out(*topology.find("h0.cpu0"))[2]);
+  for (const char* nic : {"; through h0.mlx5_4 (net 1)", "; through h1.mlx5_4 (net 1)"})
+    EXPECT_NE(link.source.find(nic), std::string::npos) << link.source;
+  // Nothing says where the NIC is: hosts that are not joined are not handed out as a cluster.
+  Machine pieces = composed(machine, rails, {}, {});
+  std::erase_if(pieces.wires,
+                [](const Wire& wire) { return wire.kind == Wire::Kind::between_sockets; });
+  expect_refused([&] { machine_topology(pieces, "far.xml"); },
+                 "far.xml: nothing joins host 'h1' to 'h0'");
+}
+
+/// Every machine of the corpus that has a NIC makes clusters whose hosts are joined.
+TEST(Compose, MachinesOfTheCorpusAreJoined) {
+  const std::filesystem::path corpus =
+      std::filesystem::path(testing::kSourceDir) / ".." / "shared" / "corpus";
+  if (!std::filesystem::is_directory(corpus)) GTEST_SKIP() << "SKIPPED: no ../shared here";
+  std::size_t made = 0;
+  for (const char* folder : {"smi", "nccl_topo", "rccl_topo"}) {
+    for (const auto& entry : std::filesystem::directory_iterator(corpus / folder)) {
+      const std::string path = entry.path().string();
+      std::optional<Machine> machine;
+      try {
+        machine = filled(read_machine(read_file(path), path, std::nullopt), "h100");
+      } catch (const Error&) {
+        continue;  // three of them: Machines.TheCorpusIsReadOrRefusedByName
+      }
+      if (machine->count(Device::Kind::nic) == 0) continue;
+      for (const char* kind : {"rails", "switch"}) {
+        const Topology topology =
+            machine_topology(composed(*machine, generated_fabric(kind, *machine, 2), {},
+                                      {Bandwidth{25'000'000'000}, std::nullopt}),
+                             path);
+        graph::UnionFind joined(topology.nodes().size());
+        for (const Link& link : topology.links()) joined.join(link.from.index(), link.to.index());
+        const auto h1 = topology.find("h1.gpu0"), h0 = topology.find("h0.gpu0");
+        ASSERT_TRUE(h0 && h1) << path;
+        EXPECT_EQ(joined.root(h0->index()), joined.root(h1->index())) << path << " " << kind;
+        ++made;
+      }
+    }
+  }
+  EXPECT_EQ(made, 2u * 34u);
+}
+
 TEST(Fabrics, TheCorpusIsRead) {
   const std::filesystem::path corpus =
       std::filesystem::path(testing::kSourceDir) / ".." / "shared" / "corpus" / "fabric";

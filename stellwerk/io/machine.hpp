@@ -29,6 +29,7 @@ struct Device {
   std::string model;               ///< a row of the GPU table ("h100"); empty if unknown
   std::optional<Bandwidth> speed;  ///< NICs: of the port to the network, each direction
   std::optional<int> numa;
+  std::optional<int> net;  ///< NICs: their number in NCCL, where the file tells it
 };
 
 const char* to_string(Device::Kind kind);

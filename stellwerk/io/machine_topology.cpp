@@ -8,16 +8,13 @@
 #include "stellwerk/base/error.hpp"
 #include "stellwerk/graph/union_find.hpp"
 #include "stellwerk/io/text.hpp"
+#include "stellwerk/io/useful_wires.hpp"
 
 namespace stellwerk {
 namespace {
 
 /// Boards that join all of their GPUs through NVSwitch have this many (HGX).
 constexpr std::size_t kBoard = 8;
-
-bool between_gpus(const Wire& wire) {
-  return wire.kind == Wire::Kind::nvlink || wire.kind == Wire::Kind::xgmi;
-}
 
 const GpuModel* model_of(const Machine& machine, const Wire& wire) {
   for (const std::size_t end : {wire.a, wire.b}) {
@@ -136,8 +133,15 @@ struct Cable {
   std::size_t a, b;
   Bandwidth bandwidth;
   Time latency;
-  std::string source;
+  std::string source;   ///< of the slowest of the wires that it is made of
+  std::string through;  ///< "; through h0.mlx5_1 (net 0)" for each device that it has replaced
 };
+
+/// For people, and for the writer of NCCL's graphs, which needs the numbers of NICs.
+std::string through(const Device& device) {
+  return "; through " + one_line(device.name) +
+         (device.net ? " (net " + std::to_string(*device.net) + ")" : "");
+}
 
 /// Removes what leads nowhere and what only joins two others.
 class Simplified {
@@ -184,8 +188,8 @@ class Simplified {
       for (const std::size_t c : cables) unplug(c);
       if (x != y) {
         const Cable& slow = second.bandwidth < first.bandwidth ? second : first;
-        cables_.push_back({x, y, slow.bandwidth, first.latency + second.latency,
-                           slow.source + "; through " + machine_.devices[d].name});
+        cables_.push_back({x, y, slow.bandwidth, first.latency + second.latency, slow.source,
+                           first.through + second.through + through(machine_.devices[d])});
         plug(cables_.size() - 1);
       }
     }
@@ -196,77 +200,6 @@ class Simplified {
   std::vector<Cable> cables_;
   std::vector<std::vector<std::size_t>> at_;  ///< cables of every device
   std::vector<bool> gone_;
-};
-
-/// Hosts whose GPUs NVLink or xGMI joins: no runtime sends between those over PCIe.
-std::set<std::string> well_joined_hosts(const Machine& machine) {
-  graph::UnionFind joined(machine.devices.size());
-  for (const Wire& wire : machine.wires) {
-    if (between_gpus(wire)) joined.join(wire.a, wire.b);
-  }
-  std::map<std::string, std::set<std::size_t>> groups;
-  for (const std::size_t gpu : machine.all(Device::Kind::gpu))
-    groups[machine.devices[gpu].host].insert(joined.root(gpu));
-  std::set<std::string> result;
-  for (const auto& [host, roots] : groups) {
-    if (roots.size() == 1) result.insert(host);
-  }
-  return result;
-}
-
-/// PCIe that a plan has use for: all of it where GPUs have nothing better; else the ways between GPUs
-/// and NICs that are plugged in, and sockets only for NICs that have no GPU nearer.
-class UsefulWires {
- public:
-  explicit UsefulWires(const Machine& machine)
-      : machine_(machine),
-        joined_(well_joined_hosts(machine)),
-        below_(machine.devices.size()),
-        plugged_(machine.devices.size()),
-        found_(machine.devices.size()) {
-    for (const Wire& wire : machine.wires) {
-      if (wire.kind == Wire::Kind::pcie) below_[wire.a].push_back(wire.b);  // a is the parent
-      if (wire.kind == Wire::Kind::network) plugged_[wire.a] = plugged_[wire.b] = true;
-    }
-  }
-
-  bool operator()(const Wire& wire) {
-    if (!joined_.contains(machine_.devices[wire.a].host)) return true;
-    if (wire.kind == Wire::Kind::between_sockets) return false;
-    if (wire.kind != Wire::Kind::pcie) return true;
-    const Below& below = look(wire.a);
-    return machine_.devices[wire.a].kind == Device::Kind::socket ? below.lonely_nic : below.nic;
-  }
-
- private:
-  struct Below {
-    bool gpu = false;
-    bool nic = false;         ///< that is plugged in
-    bool lonely_nic = false;  ///< and no switch above it has a GPU as well
-  };
-
-  const Below& look(std::size_t d) {
-    if (found_[d]) return *found_[d];
-    found_[d] = Below{};
-    Below below;
-    below.gpu = machine_.devices[d].kind == Device::Kind::gpu;
-    below.nic = below.lonely_nic = machine_.devices[d].kind == Device::Kind::nic && plugged_[d];
-    for (const std::size_t child : below_[d]) {
-      const Below of_child = look(child);
-      below.gpu |= of_child.gpu;
-      below.nic |= of_child.nic;
-      below.lonely_nic |= of_child.lonely_nic;
-    }
-    if (below.gpu && machine_.devices[d].kind == Device::Kind::bridge) below.lonely_nic = false;
-    found_[d] = below;
-    return *found_[d];
-  }
-
-  const Machine& machine_;
-  std::set<std::string> joined_;
-  std::vector<std::vector<std::size_t>> below_;
-  std::vector<bool> plugged_;
-  std::vector<std::optional<Below>> found_;
 };
 
 /// GPUs by host and number; then what lies between them.
@@ -335,6 +268,26 @@ namespace {
                   remedy);
 }
 
+/// What is planned for is this topology: a wire in the files need not be a way in it.
+void check_hosts_joined(const Topology& topology, const std::string& file) {
+  graph::UnionFind joined(topology.nodes().size());
+  for (const Link& link : topology.links()) joined.join(link.from.index(), link.to.index());
+  const auto host = [&](NodeId gpu) { return topology.node(gpu).host; };
+  const std::vector<NodeId>& gpus = topology.gpus();
+  std::set<std::string> reached;
+  for (const NodeId gpu : gpus) {
+    if (joined.root(gpu.index()) == joined.root(gpus[0].index())) reached.insert(host(gpu));
+  }
+  for (const NodeId gpu : gpus) {
+    if (reached.contains(host(gpu))) continue;
+    throw Error(ErrorCode::unreadable_input,
+                one_line(file) + ": nothing joins host " + in_quotes(host(gpu)) + " to " +
+                    in_quotes(host(gpus[0])) +
+                    ": no way leads from a GPU over PCIe to a NIC that is plugged in; take a file "
+                    "that says where the NICs are (NCCL_TOPO_DUMP_FILE, nvidia-smi topo -m)");
+  }
+}
+
 }  // namespace
 
 Topology machine_topology(const Machine& machine, const std::string& file) {
@@ -349,18 +302,19 @@ Topology machine_topology(const Machine& machine, const std::string& file) {
             ": neither links between GPUs nor their model are in it: name the GPU, for example "
             "--gpu h100 (or pcie4 if there is no NVLink)");
   }
-  UsefulWires useful(machine);
+  const std::vector<bool> useful = useful_wires(machine);
   std::vector<Cable> cables;
   std::vector<const Wire*> unknown;
-  for (const Wire& wire : machine.wires) {
-    if (!useful(wire)) continue;
+  for (std::size_t w = 0; w < machine.wires.size(); ++w) {
+    const Wire& wire = machine.wires[w];
+    if (!useful[w]) continue;
     if (!wire.bandwidth) {
       unknown.push_back(&wire);
       continue;
     }
     const Assumed latency = latency_of(machine, wire);
-    cables.push_back(
-        {wire.a, wire.b, *wire.bandwidth, latency.latency, wire.source + "; " + latency.source});
+    cables.push_back({wire.a, wire.b, *wire.bandwidth, latency.latency,
+                      wire.source + "; " + latency.source, ""});
   }
   if (!unknown.empty()) refuse_unknown(machine, *unknown.front(), unknown.size(), file);
   const Simplified simple(machine, std::move(cables));
@@ -377,12 +331,17 @@ Topology machine_topology(const Machine& machine, const std::string& file) {
   }
   IdVector<LinkId, Link> links;
   for (const Cable& cable : simple.cables()) {
-    links.push_back(
-        {node_of[cable.a], node_of[cable.b], cable.latency, cable.bandwidth, cable.source});
-    links.push_back(
-        {node_of[cable.b], node_of[cable.a], cable.latency, cable.bandwidth, cable.source});
+    std::string source = cable.source + cable.through;
+    for (const std::size_t end : {cable.a, cable.b}) {
+      const Device& device = machine.devices[end];
+      if (device.kind == Device::Kind::nic) source += through(device);
+    }
+    links.push_back({node_of[cable.a], node_of[cable.b], cable.latency, cable.bandwidth, source});
+    links.push_back({node_of[cable.b], node_of[cable.a], cable.latency, cable.bandwidth, source});
   }
-  return Topology(machine.name, "from " + machine.format, std::move(nodes), std::move(links));
+  Topology topology(machine.name, "from " + machine.format, std::move(nodes), std::move(links));
+  check_hosts_joined(topology, file);
+  return topology;
 }
 
 }  // namespace stellwerk

@@ -4,6 +4,7 @@
 #include <limits>
 #include <map>
 #include <optional>
+#include <string_view>
 
 #include "stellwerk/base/error.hpp"
 #include "stellwerk/io/plan_rings.hpp"
@@ -15,12 +16,13 @@ namespace {
   throw Error(ErrorCode::unsolved, "not for NCCL's graphs: " + what);
 }
 
-/// Number at the end of a name; nothing if it does not end so.
-std::optional<int> last_number(const std::string& name) {
-  std::size_t begin = name.size();
-  while (begin > 0 && name[begin - 1] >= '0' && name[begin - 1] <= '9') --begin;
-  if (begin == name.size() || name.size() - begin > 6) return std::nullopt;
-  return std::stoi(name.substr(begin));
+/// Of "mlx5_1 (net 0)" what NCCL's own file says, 0; of "mlx5_1" the number of the name; nothing if there is none.
+std::optional<int> number_of_nic(std::string_view nic) {
+  if (nic.ends_with(')')) nic.remove_suffix(1);
+  std::size_t begin = nic.size();
+  while (begin > 0 && nic[begin - 1] >= '0' && nic[begin - 1] <= '9') --begin;
+  if (begin == nic.size() || nic.size() - begin > 6) return std::nullopt;
+  return std::stoi(std::string(nic.substr(begin)));
 }
 
 class GraphWriter {
@@ -100,21 +102,21 @@ class GraphWriter {
     return result;
   }
 
-  /// Number of the NIC at one end of a step between hosts.
+  /// Number of the NIC at one end of a step between hosts: what topo compose says of it, or else the rail.
   int nic(const std::vector<LinkId>& step, NodeId gpu, bool leaving) const {
     std::string last;
-    const std::string mark = "through " + host_of(gpu) + ".";
+    const std::string mark = "; through " + host_of(gpu) + ".";
     for (const LinkId id : step) {
       const std::string& source = topology_.link(id).source;
       for (std::size_t at = source.find(mark); at != std::string::npos;
            at = source.find(mark, at + 1)) {
         const std::size_t begin = at + mark.size();
         const std::string name = source.substr(begin, source.find(';', begin) - begin);
-        if (name.starts_with("pci")) continue;
+        if (name.starts_with("pci") || name.starts_with("cpu")) continue;
         if (leaving || last.empty()) last = name;  // the one next to the network
       }
     }
-    if (const auto number = last_number(last)) return *number;
+    if (const auto number = number_of_nic(last)) return *number;
     if (const auto rail = topology_.node(gpu).rail) return *rail;
     refuse("the topology does not say which NIC joins " + topology_.node(gpu).name +
            " to other hosts: give its nodes rails, or make it with 'stellwerk topo compose'");

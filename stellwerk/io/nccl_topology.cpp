@@ -19,6 +19,9 @@ constexpr std::size_t kMostNotes = 1000;
 /// NICs that claim more than this (Mbit/s) have a broken figure: some files hold 200000000.
 constexpr std::int64_t kMaxNicMegabits = 3'200'000;
 
+/// Numbers of NICs above this are not believed: NCCL has at most 32 in a host.
+constexpr std::int64_t kMaxNet = 100'000;
+
 class Reader {
  public:
   Reader(std::string_view text, const std::string& file) : text_(text), file_(file) {}
@@ -29,6 +32,9 @@ class Reader {
     parse_xml(text_, file_, document);
     const pugi::xml_node system = document.child("system");
     if (!system) fail(document.first_child(), "there is no element <system>");
+    // NVLink across hosts (GB200 NVL72): one dump holds several, which only their hashes tell apart.
+    for (const pugi::xml_node cpu : system.children("cpu"))
+      hosts_.try_emplace(cpu.attribute("host_hash").value(), hosts_.size());
     for (const pugi::xml_node cpu : system.children("cpu")) read_socket(cpu);
     if (machine_.count(Device::Kind::gpu) == 0) {
       fail(system,
@@ -75,6 +81,9 @@ class Reader {
   void read_socket(const pugi::xml_node& cpu) {
     Device device;
     device.kind = Device::Kind::socket;
+    const std::size_t number = hosts_.at(cpu.attribute("host_hash").value());
+    host_ = hosts_.size() > 1 ? "host" + std::to_string(number) : "";
+    device.host = host_;
     device.name = "cpu" + std::to_string(sockets_.size());
     if (const auto numa = integer(cpu, "numaid")) device.numa = static_cast<int>(*numa);
     const std::size_t socket = machine_.add(std::move(device));
@@ -92,7 +101,7 @@ class Reader {
     if (tag == "pci") {
       read_pci(node, parent, depth);
     } else if (tag == "nic") {
-      for (const pugi::xml_node net : node.children("net")) read_net(net, parent, std::nullopt);
+      for (const pugi::xml_node net : node.children("net")) read_net(net, parent, {});
     }
   }
 
@@ -132,6 +141,7 @@ class Reader {
     const bool leads_on = static_cast<bool>(pci.child("pci"));
     Device device;
     device.id = id;
+    device.host = host_;
     if (has_gpu ||
         (!leads_on && (category.starts_with("0x03") || category.starts_with("0x1200")))) {
       device.kind = Device::Kind::gpu;
@@ -146,7 +156,7 @@ class Reader {
     }
     // Real files repeat the bus ids of switches; those of GPUs are what links lead to.
     if (device.kind == Device::Kind::gpu && !id.empty() &&
-        !by_id_.emplace(id, machine_.devices.size()).second) {
+        !by_id_.emplace(std::pair(host_, id), machine_.devices.size()).second) {
       fail(pci, "busid " + in_quotes(id) + " is there twice");
     }
     if (device.kind == Device::Kind::gpu && has_gpu) {
@@ -169,6 +179,7 @@ class Reader {
     }
     const Device::Kind kind = device.kind;
     const std::size_t at = machine_.add(std::move(device));
+    link_of_[at] = machine_.wires.size();
     machine_.wires.push_back(up(pci, at, parent));
     if (kind == Device::Kind::gpu) {
       gpus_.push_back({at, pci.child("gpu")});
@@ -182,6 +193,9 @@ class Reader {
     Device device;
     device.kind = Device::Kind::nic;
     device.name = net.attribute("name").value();
+    device.host = host_;
+    const std::int64_t number = integer(net, "dev").value_or(-1);
+    if (number >= 0 && number <= kMaxNet) device.net = static_cast<int>(number);
     if (pci) device.id = lower_case(pci->attribute("busid").value());
     const std::optional<std::int64_t> speed = integer(net, "speed");
     if (speed && *speed > 0 && *speed <= kMaxNicMegabits) {
@@ -194,28 +208,40 @@ class Reader {
     if (pci) {
       machine_.wires.push_back(up(*pci, at, parent));
     } else {
-      Wire wire;
-      wire.a = parent;
-      wire.b = at;
-      wire.bandwidth = pcie_bandwidth("8.0 GT/s PCIe", 16);
-      wire.source = "the file has no PCIe link for it: PCIe 3 x16 assumed, rate from NCCL's table";
-      machine_.wires.push_back(wire);
+      machine_.wires.push_back(to_port(parent, at));
     }
   }
 
-  /// GPUs are named by their `dev`, or in the order of the file where that is missing or repeated.
+  /// The wire to a port that has no PCIe link of its own.
+  Wire to_port(std::size_t parent, std::size_t port) const {
+    Wire wire;
+    wire.a = parent;
+    wire.b = port;
+    if (const auto link = link_of_.find(parent); link != link_of_.end()) {
+      wire.bandwidth = machine_.wires[link->second].bandwidth;
+      wire.source = "as its device has: " + machine_.wires[link->second].source;
+    } else {
+      wire.bandwidth = Bandwidth{5'000'000'000'000};
+      wire.source =
+          "no PCIe link in the file: 5 TB/s assumed from NCCL's table, which sets no limit";
+    }
+    return wire;
+  }
+
+  /// GPUs are named by their `dev`, or in the order of the file where that is missing or repeated in their host.
   void name_devices() {
-    std::set<std::int64_t> numbers;
+    std::set<std::pair<std::string, std::int64_t>> numbers;
     bool usable = true;
     for (const auto& [at, gpu] : gpus_) {
       const auto dev = integer(gpu, "dev");
-      usable = usable && dev && *dev >= 0 && numbers.insert(*dev).second;
+      usable =
+          usable && dev && *dev >= 0 && numbers.emplace(machine_.devices[at].host, *dev).second;
     }
-    std::size_t next = 0;
+    std::map<std::string, std::int64_t> next;
     for (const auto& [at, gpu] : gpus_) {
-      machine_.devices[at].name =
-          "gpu" + std::to_string(usable ? *integer(gpu, "dev") : static_cast<std::int64_t>(next));
-      ++next;
+      Device& device = machine_.devices[at];
+      const std::int64_t place = next[device.host]++;
+      device.name = "gpu" + std::to_string(usable ? *integer(gpu, "dev") : place);
     }
     std::set<std::string> taken;
     std::size_t nics = 0, bridges = 0;
@@ -224,17 +250,24 @@ class Reader {
         device.name = "nic" + std::to_string(nics);
       if (device.kind == Device::Kind::nic) ++nics;
       if (device.kind == Device::Kind::bridge) device.name = "pci" + std::to_string(bridges++);
+      if (!device.host.empty()) device.name = device.host + "." + device.name;
       for (std::string name = device.name; !taken.insert(device.name).second;) {
         name += "'";
         device.name = name;
       }
     }
+    if (hosts_.size() > 1)
+      machine_.notes.push_back("the file holds " + std::to_string(hosts_.size()) +
+                               " hosts, told apart by host_hash: host0, host1, ...");
   }
 
   /// NVLink and xGMI. Both ends list a cable; what only one lists counts all the same.
   void connect_gpus() {
     std::map<std::pair<std::size_t, std::size_t>, int> counts;
+    std::map<std::pair<std::size_t, std::size_t>, int> listed;  // from one end, all its elements
     std::map<std::size_t, int> to_switch;
+    std::size_t missing = 0;
+    std::string first_missing;
     Wire::Kind kind = Wire::Kind::nvlink;
     for (const auto& [at, gpu] : gpus_) {
       for (const pugi::xml_node link : gpu.children()) {
@@ -250,19 +283,31 @@ class Reader {
           if (category == "0x068000") to_switch[at] += static_cast<int>(count);
           continue;  // 0x068001: a CPU with NVLink (POWER), which the tree shows already
         }
-        const auto found = by_id_.find(target);
+        const auto found = by_id_.find({machine_.devices[at].host, target});
         if (found == by_id_.end()) {
-          fail(link, std::string(tag) + " of " + machine_.devices[at].name + " leads to " +
-                         in_quotes(target) + ", which is no device of the file");
+          if (missing == 0)
+            first_missing = "line " + std::to_string(xml_line(text_, link)) + ": " +
+                            machine_.devices[at].name + " to " + in_quotes(target);
+          ++missing;
+          continue;
         }
         if (found->second == at) {
           note(link, std::to_string(count) + " links of " + machine_.devices[at].name +
                          " lead to itself: left out, their other ends are not in the file");
           continue;
         }
-        int& both = counts[std::minmax(at, found->second)];
-        both = std::max(both, static_cast<int>(count));
+        listed[{at, found->second}] += static_cast<int>(count);
       }
+    }
+    for (const auto& [ends, count] : listed) {
+      int& both = counts[std::minmax(ends.first, ends.second)];
+      both = std::max(both, count);
+    }
+    if (missing > 0) {
+      machine_.notes.push_back(
+          std::to_string(missing) +
+          " elements name links to GPUs that are not in the file (the first, " + first_missing +
+          "): left out, as NCCL does for a job on some GPUs");
     }
     const char* source = "links counted in the file";
     if (!to_switch.empty()) {
@@ -283,6 +328,7 @@ class Reader {
   void connect_sockets() {
     for (std::size_t i = 0; i < sockets_.size(); ++i) {
       for (std::size_t j = i + 1; j < sockets_.size(); ++j) {
+        if (machine_.devices[socket_of_[i]].host != machine_.devices[socket_of_[j]].host) continue;
         Wire wire;
         wire.kind = Wire::Kind::between_sockets;
         wire.a = socket_of_[i];
@@ -324,7 +370,10 @@ class Reader {
     pugi::xml_node element;  ///< may be missing
   };
   std::vector<Gpu> gpus_;
-  std::map<std::string, std::size_t> by_id_;
+  std::map<std::pair<std::string, std::string>, std::size_t> by_id_;  ///< by host and bus id
+  std::map<std::size_t, std::size_t> link_of_;                        ///< by PCI device, its wire
+  std::map<std::string, std::size_t> hosts_;                          ///< by hash, their numbers
+  std::string host_;  ///< of the socket that is read; empty if the file has one only
   std::size_t noted_at_ = 0, noted_line_ = 0;  // of the last note: offset, lines before it
 };
 

@@ -15,13 +15,23 @@ class Reader {
   explicit Reader(const std::string& file) : tree_(file, "Slurm topology.conf") {}
 
   ClusterFabric read(std::string_view text) {
-    for (line_ = 1; !text.empty(); ++line_) {
+    std::string joined;  // of lines that end in a backslash, as Slurm reads them
+    for (std::size_t number = 1; !text.empty(); ++number) {
       const std::size_t end = std::min(text.find('\n'), text.size());
       // Only this line is searched: the rest may be long.
-      const std::string_view line = text.substr(0, end);
-      read_line(line.substr(0, std::min(end, line.find('#'))));
+      std::string_view line = text.substr(0, end);
       text.remove_prefix(std::min(end + 1, text.size()));
+      line = line.substr(0, line.find('#'));
+      line = line.substr(0, line.find_last_not_of(" \t\r") + 1);
+      if (joined.empty()) line_ = number;
+      const bool goes_on = line.ends_with('\\');
+      if (goes_on) line.remove_suffix(1);
+      joined.append(line).push_back(' ');
+      if (goes_on) continue;
+      read_line(joined);
+      joined.clear();
     }
+    if (!joined.empty()) read_line(joined);
     if (!blocks_ && !trees_) fail("there is neither SwitchName= nor BlockName= in it");
     return tree_.finish(blocks_ && !trees_);
   }
@@ -39,6 +49,9 @@ class Reader {
       const std::size_t stop = std::min(line.find_first_of(" \t\r"), line.size());
       const std::string_view word = line.substr(0, stop);
       line.remove_prefix(stop);
+      if (values.empty() && lower_case(word) == "include") {
+        fail("Include is not followed: put the lines of that file in its place");
+      }
       const std::size_t equals = word.find('=');
       if (equals == std::string_view::npos) fail(in_quotes(word) + " is not of the form Key=Value");
       if (!values.emplace(lower_case(word.substr(0, equals)), word.substr(equals + 1)).second)

@@ -73,7 +73,7 @@ std::vector<Cell> cells_of(std::string_view word) {
   return result;
 }
 
-/// A name that a row or column of a device can have.
+/// A name that devices have by default. NICs may have any other (read_header).
 bool is_device(std::string_view word) {
   const auto numbered = [&](std::string_view prefix) {
     return word.starts_with(prefix) && word.size() > prefix.size() &&
@@ -81,8 +81,8 @@ bool is_device(std::string_view word) {
                        is_digit);
   };
   return numbered("GPU") || numbered("NIC") || numbered("mlx4_") || numbered("mlx5_") ||
-         numbered("bnxt_re") || numbered("irdma") || numbered("efa_") || numbered("rdmap") ||
-         numbered("hfi1_");
+         numbered("mlx5_bond_") || numbered("bnxt_re") || numbered("irdma") || numbered("efa_") ||
+         numbered("rdmap") || numbered("hfi1_");
 }
 
 bool is_gpu(std::string_view name) { return name.starts_with("GPU"); }
@@ -139,8 +139,9 @@ class Reader {
 
   void read_header() {
     for (; at_ < lines_.size(); ++at_) {
-      const std::size_t count = header_size(lines_[at_]);
+      std::size_t count = header_size(lines_[at_]);
       if (count == 0) continue;
+      count = with_named_rows(lines_[at_], count);
       header_ = lines_[at_].number;
       if (count > kMaxDevices)
         fail(header_, "more than " + std::to_string(kMaxDevices) + " devices");
@@ -159,6 +160,19 @@ class Reader {
     throw Error(ErrorCode::unreadable_input, one_line(file_) +
                                                  ": there is no line of column names (GPU0 GPU1 "
                                                  "...): not the output of nvidia-smi topo -m");
+  }
+
+  /// Of `count` names that a header begins with, and any that follow which rows begin with, too: administrators rename NICs.
+  std::size_t with_named_rows(const TextLine& header, std::size_t count) const {
+    std::set<std::string_view> rows;
+    for (std::size_t at = at_ + 1; at < lines_.size(); ++at) {
+      const auto& words = lines_[at].words;
+      if (words.size() > 1 && !cells_of(words[1]).empty()) rows.insert(words[0]);
+    }
+    while (count < header.words.size() &&
+           (is_device(header.words[count]) || rows.contains(header.words[count])))
+      ++count;
+    return count;
   }
 
   std::size_t column(std::string_view name) const {
