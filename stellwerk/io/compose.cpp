@@ -109,9 +109,11 @@ class Composer {
     for (const std::size_t nic : nics_)
       names += (names.empty() ? "" : ", ") + machine_.devices[nic].name;
     for (const auto& [nic, hosts] : left_out_) {
-      const std::string others =
-          hosts.size() > 1 ? " and of " + std::to_string(hosts.size() - 1) + " more hosts" : "";
-      result_.notes.push_back("port " + in_quotes(nic) + " of " + in_quotes(hosts[0]) + others +
+      const std::string of =
+          hosts.size() == 1
+              ? "host " + in_quotes(hosts[0])
+              : std::to_string(hosts.size()) + " hosts (the first " + in_quotes(hosts[0]) + ")";
+      result_.notes.push_back("port " + in_quotes(nic) + " of " + of +
                               " is left out: the machine's NICs are " + names);
     }
   }

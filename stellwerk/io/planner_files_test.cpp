@@ -155,11 +155,10 @@ TEST(ScclAlgorithm, OtherDemandIsACustomJob) {
 
 /// What is written as TE-CCL's schedule comes back as a plan that is no later, multicasts included.
 TEST(TecclWriter, SchedulesReadBackAsThePlan) {
-  const auto made = [](const char* name, const char* planner, Collective collective) {
+  const auto made_on = [](Topology topology, const char* planner, Collective collective) {
     Job job;
     job.name = "job";
     job.collective = collective;
-    Topology topology = catalogue_topology(name);
     job.ranks = topology.gpus();
     job.size = Bytes{static_cast<std::int64_t>(job.ranks.size()) * 1'000'000};
     Plan plan;
@@ -170,6 +169,9 @@ TEST(TecclWriter, SchedulesReadBackAsThePlan) {
     plan.sends = timed.sends;
     plan.result.transfer_time = timed.transfer_time;
     return plan;
+  };
+  const auto made = [&](const char* name, const char* planner, Collective collective) {
+    return made_on(catalogue_topology(name), planner, collective);
   };
   for (const auto& [name, planner] : {std::pair("ring:5", "ring"), std::pair("dgx2:1", "greedy"),
                                       std::pair("ndv2:2", "greedy")}) {
@@ -216,6 +218,30 @@ TEST(TecclWriter, SchedulesReadBackAsThePlan) {
   }
   expect_refused([&] { format_nccl_graphs(made("ndv2:2", "ring", Collective::allgather)); },
                  "which NIC");
+  // Chunks that go both ways ride the ring and its reverse, which are the rings of ring:4.
+  EXPECT_EQ(format_nccl_graphs(made("ring:4", "bidirectional-ring", Collective::allgather))[0].text,
+            graph);
+  // One that branches elsewhere than at its origin rides none, and the error says where.
+  expect_refused([&] { format_nccl_graphs(made("dgx1", "greedy", Collective::allgather)); },
+                 " others, ");
+  // NICs go by their number in NCCL, not by that of their name, at both ends of links that two of them became part of.
+  const auto node = [](const char* host) {
+    return Node{std::string(host) + ".gpu0", NodeKind::gpu, host, {}, {}};
+  };
+  IdVector<LinkId, Link> links;
+  for (const auto& [from, to] : {std::pair(0, 1), std::pair(1, 0)}) {
+    links.push_back({NodeId(from), NodeId(to), Time{1'000'000}, Bandwidth{25'000'000'000},
+                     "speed; through h0.mlx5_1 (net 0); through rail0; through h1.mlx5_4"});
+  }
+  const std::vector<NcclGraph> named =
+      format_nccl_graphs(made_on(Topology("two", "", {node("h0"), node("h1")}, std::move(links)),
+                                 "ring", Collective::allgather));
+  ASSERT_EQ(named.size(), 2U);
+  for (std::size_t h = 0; h < 2; ++h) {
+    const std::string net = std::string("<net dev=\"") + (h == 0 ? "0" : "4") + "\"/>";
+    EXPECT_NE(named[h].text.find(net), std::string::npos) << named[h].text;
+    EXPECT_EQ(named[h].text.find(net), named[h].text.find("<net dev")) << named[h].text;
+  }
   // Ranks follow the ring; without one they stay as they are.
   const Plan ring = made("rail:2x2", "ring", Collective::allgather);
   const auto order = [&](const Plan& plan, const char* format) {

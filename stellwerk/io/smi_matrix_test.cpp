@@ -136,11 +136,10 @@ TEST(SmiMatrix, MoreLinksThanAGpuHasMeanASwitch) {
 /// A column whose name is the first word of a row is a device, whatever its name.
 TEST(SmiMatrix, NicsMayHaveAnyName) {
   for (const std::string name : {"mlx5_bond_0", "rocep1s0", "storage"}) {
-    const Machine machine = read_smi_matrix("\tGPU0\tGPU1\t" + name + "\tCPU Affinity\n" +
-                                                "GPU0\t X \tNV12\tPIX\t0-31\n" +
-                                                "GPU1\tNV12\t X \tPIX\t0-31\n" + name +
-                                                "\tPIX\tPIX\t X\n",
-                                            "smi.txt");
+    const Machine machine = read_smi_matrix(
+        "\tGPU0\tGPU1\t" + name + "\tCPU Affinity\n" + "GPU0\t X \tNV12\tPIX\t0-31\n" +
+            "GPU1\tNV12\t X \tPIX\t0-31\n" + name + "\tPIX\tPIX\t X\n",
+        "smi.txt");
     const std::vector<std::size_t> nics = machine.all(Device::Kind::nic);
     ASSERT_EQ(nics.size(), 1u) << name;
     EXPECT_EQ(machine.devices[nics[0]].name, name);
