@@ -73,6 +73,8 @@ void read(std::string_view text) {
   for (const check::MscclGpu& gpu : program.gpus) {
     if (gpu.input > 1000 || gpu.output > 1000 || gpu.scratch > 1000) return;
   }
+  for (const check::MscclTarget& target : check::msccl_targets())
+    check::msccl_excesses(program, target);
   if (!check::msccl_faults(program).empty()) return;
   check::History history;
   if (check::run_msccl(program, program.in_place, 1, &history).right())

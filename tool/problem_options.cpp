@@ -1,7 +1,6 @@
 #include "tool/problem_options.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <utility>
 
 #include "stellwerk/base/error.hpp"
@@ -16,14 +15,6 @@ namespace stellwerk::tool {
 namespace {
 
 [[noreturn]] void refuse(const std::string& message) { throw Error(ErrorCode::usage, message); }
-
-/// All digits, and small enough to be a node number.
-std::optional<std::size_t> number(std::string_view text) {
-  std::size_t value = 0;
-  const auto [position, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || position != text.data() + text.size()) return std::nullopt;
-  return value;
-}
 
 void add_numbers(const Topology& topology, std::size_t first, std::size_t last,
                  std::string_view text, std::vector<NodeId>& ranks) {
@@ -43,11 +34,12 @@ void add_ranks(const Topology& topology, std::string_view text, std::vector<Node
     ranks.push_back(*named);
     return;
   }
-  if (const auto single = number(text)) return add_numbers(topology, *single, *single, text, ranks);
+  if (const auto single = whole_number<std::size_t>(text))
+    return add_numbers(topology, *single, *single, text, ranks);
   const std::size_t dash = text.find('-');
   if (dash != std::string_view::npos) {
-    const auto first = number(text.substr(0, dash));
-    const auto last = number(text.substr(dash + 1));
+    const auto first = whole_number<std::size_t>(text.substr(0, dash));
+    const auto last = whole_number<std::size_t>(text.substr(dash + 1));
     if (first && last) return add_numbers(topology, *first, *last, text, ranks);
   }
   std::vector<std::string_view> names;

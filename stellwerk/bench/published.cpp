@@ -3,7 +3,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <map>
 #include <tuple>
@@ -45,9 +44,7 @@ class Lines {
   /// False after the last line. Empty lines are skipped.
   bool advance() {
     while (!rest_.empty()) {
-      const std::size_t end = std::min(rest_.find('\n'), rest_.size());
-      std::string_view line = rest_.substr(0, end);
-      rest_.remove_prefix(std::min(end + 1, rest_.size()));
+      std::string_view line = take_line(rest_);
       ++number_;
       if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
       if (line.empty()) continue;
@@ -69,13 +66,10 @@ class Lines {
 
   double positive(std::string_view column) const {
     const std::string& field = text(column);
-    double value = 0;
-    const char* end = field.data() + field.size();
-    const auto [position, error] = std::from_chars(field.data(), end, value);
-    if (error != std::errc{} || position != end || !std::isfinite(value) || value <= 0) {
+    const auto value = whole_number<double>(field);
+    if (!value || !std::isfinite(*value) || *value <= 0)
       complain(column, in_quotes(field) + " is not a positive number");
-    }
-    return value;
+    return *value;
   }
 
   [[noreturn]] void complain(std::string_view column, const std::string& what) const {

@@ -1,7 +1,6 @@
 #include "stellwerk/io/astra_network.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <map>
 #include <vector>
@@ -21,11 +20,8 @@ class Reader {
 
   Topology read(std::string_view text) {
     for (line_ = 1; !text.empty(); ++line_) {
-      const std::size_t end = std::min(text.find('\n'), text.size());
-      // Only this line is searched: the rest may be long.
-      const std::string_view line = text.substr(0, end);
-      read_line(line.substr(0, std::min(end, line.find('#'))));
-      text.remove_prefix(std::min(end + 1, text.size()));
+      const std::string_view line = take_line(text);
+      read_line(line.substr(0, line.find('#')));
     }
     const std::vector<std::string>& kinds = list("topology");
     const std::size_t dimensions = kinds.size();
@@ -53,13 +49,6 @@ class Reader {
  private:
   [[noreturn]] void fail(const std::string& what) const {
     throw Error(ErrorCode::unreadable_input, one_line(file_) + ": " + what);
-  }
-
-  static std::string_view trimmed(std::string_view text) {
-    while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
-    while (!text.empty() && (text.back() == ' ' || text.back() == '\t' || text.back() == '\r'))
-      text.remove_suffix(1);
-    return text;
   }
 
   void read_line(std::string_view line) {
@@ -96,12 +85,10 @@ class Reader {
   }
 
   double number(const std::string& word, const char* key, double least, double most) const {
-    double value = 0;
-    const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
-    if (error != std::errc() || end != word.data() + word.size() ||
-        !(value >= least && value <= most))
+    const auto value = whole_number<double>(word);
+    if (!value || !(*value >= least && *value <= most))
       fail(std::string(key) + ": " + in_quotes(word) + " is not a number that can be");
-    return value;
+    return *value;
   }
 
   NodeId add(std::string name, NodeKind kind) {

@@ -1,7 +1,6 @@
 #include "stellwerk/io/catalogue_draft.hpp"
 
 #include <algorithm>
-#include <charconv>
 
 #include "stellwerk/base/error.hpp"
 #include "stellwerk/io/text.hpp"
@@ -10,14 +9,9 @@ namespace stellwerk {
 namespace {
 
 /// Digits only, at most `high`.
-std::optional<std::int64_t> whole_number(std::string_view text, std::int64_t high) {
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (text.empty() || text.front() == '-' || error != std::errc() ||
-      end != text.data() + text.size() || value > high) {
-    return std::nullopt;
-  }
-  return value;
+std::optional<std::int64_t> count_up_to(std::string_view text, std::int64_t high) {
+  const auto value = whole_number<std::int64_t>(text);
+  return value && text.front() != '-' && *value <= high ? value : std::nullopt;
 }
 
 }  // namespace
@@ -55,7 +49,7 @@ std::vector<std::int64_t> CatalogueName::dimensions(std::size_t low, std::size_t
   std::string_view rest = shape_;
   for (;;) {
     const std::size_t end = std::min(rest.find('x'), rest.size());
-    const auto value = whole_number(rest.substr(0, end), 1'000'000);
+    const auto value = count_up_to(rest.substr(0, end), 1'000'000);
     if (!value || *value < 1) {
       fail("the size " + in_quotes(rest.substr(0, end)) + " is not a number from 1 to 1000000" +
            remedy);
@@ -107,7 +101,7 @@ Time CatalogueName::take_time(std::string_view key, Time otherwise) {
 std::optional<std::int64_t> CatalogueName::take_integer(std::string_view key) {
   const auto text = take(key);
   if (!text) return std::nullopt;
-  const auto value = whole_number(*text, std::int64_t{1} << 62);
+  const auto value = count_up_to(*text, std::int64_t{1} << 62);
   if (!value) fail(std::string(key) + ": " + in_quotes(*text) + " is not a whole number");
   return value;
 }
@@ -116,7 +110,7 @@ std::int64_t CatalogueName::take_count(std::string_view key, std::int64_t otherw
                                        std::int64_t most) {
   const auto text = take(key);
   if (!text) return otherwise;
-  const auto value = whole_number(*text, most);
+  const auto value = count_up_to(*text, most);
   if (!value || *value < 1) {
     fail(std::string(key) + ": " + in_quotes(*text) + " is not a number from 1 to " +
          std::to_string(most));
@@ -130,18 +124,17 @@ Ratio CatalogueName::take_ratio(std::string_view key) {
   Ratio ratio{0, 1, *text};
   const std::size_t colon = std::min(text->find(':'), text->size());
   const std::size_t point = std::min(text->find('.'), text->size());
-  const auto left =
-      whole_number(std::string_view(*text).substr(0, std::min(colon, point)), 999'999);
+  const auto left = count_up_to(std::string_view(*text).substr(0, std::min(colon, point)), 999'999);
   if (left) ratio.numerator = *left;
   bool good = left.has_value();
   if (colon < text->size()) {
-    const auto right = whole_number(std::string_view(*text).substr(colon + 1), 999'999);
+    const auto right = count_up_to(std::string_view(*text).substr(colon + 1), 999'999);
     good = good && right && *right > 0;
     ratio.denominator = right.value_or(1);
     ratio.text = std::to_string(ratio.numerator) + "to" + std::to_string(ratio.denominator);
   } else if (point < text->size()) {
     const std::string_view digits = std::string_view(*text).substr(point + 1);
-    const auto right = whole_number(digits, 999);
+    const auto right = count_up_to(digits, 999);
     good = good && right && digits.size() <= 3;
     for (std::size_t i = 0; i < digits.size() && i < 3; ++i) ratio.denominator *= 10;
     ratio.numerator = ratio.numerator * ratio.denominator + right.value_or(0);

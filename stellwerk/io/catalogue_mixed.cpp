@@ -3,7 +3,6 @@
 // mix:dgx-a100:4+dgx-h100:4/4 is four DGX A100 and four DGX H100 with a NIC at every second GPU. Every
 // box keeps the NVLinks and NICs of its kind; a rail's switch takes whatever speed its cables have.
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <utility>
 
@@ -20,12 +19,10 @@ struct Part {
 };
 
 std::size_t number_at(const CatalogueName& name, std::string_view text, const char* what) {
-  std::size_t value = 0;
-  const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (fault != std::errc{} || end != text.data() + text.size() || value < 1 || value > 100'000) {
+  const auto value = whole_number<std::size_t>(text);
+  if (!value || *value < 1 || *value > 100'000)
     name.fail(in_quotes(text) + " is no number of " + what + ": write it as in dgx-h100:4/4");
-  }
-  return value;
+  return *value;
 }
 
 std::vector<Part> take_parts(const CatalogueName& name) {
@@ -74,13 +71,11 @@ CatalogueDraft draft_mix(CatalogueName& name) {
   if (slow) {
     // Written as what is left of the NIC: x0.5.
     const std::string text = name.take("slow-nic").value_or("");
-    double left = 0;
-    const char* begin = text.data() + (text.starts_with('x') ? 1 : 0);
-    const auto [end, fault] = std::from_chars(begin, text.data() + text.size(), left);
-    if (fault != std::errc{} || end != text.data() + text.size() || !(left > 0) || left > 1) {
+    const auto left =
+        whole_number<double>(std::string_view(text).substr(text.starts_with('x') ? 1 : 0));
+    if (!left || !(*left > 0) || *left > 1)
       name.fail("slow-nic: " + in_quotes(text) + " is no part of a NIC: write it as in x0.5");
-    }
-    ratio.numerator = std::llround(left * 1000);
+    ratio.numerator = std::llround(*left * 1000);
     ratio.denominator = 1000;
   }
   double gpus = 0, boxes = 0;

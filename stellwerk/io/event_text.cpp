@@ -1,6 +1,5 @@
 #include "stellwerk/io/event_text.hpp"
 
-#include <charconv>
 #include <optional>
 #include <vector>
 
@@ -18,13 +17,6 @@ constexpr const char* kForms =
   throw Error(ErrorCode::usage, "--event " + in_quotes(text) + ": " + what);
 }
 
-std::optional<std::size_t> number(std::string_view digits) {
-  std::size_t value = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-  if (error != std::errc{} || end != digits.data() + digits.size()) return std::nullopt;
-  return value;
-}
-
 NodeId find_node(std::string_view text, const Topology& topology, std::string_view name) {
   if (const auto node = topology.find(name)) return *node;
   std::vector<std::string_view> names;
@@ -34,7 +26,7 @@ NodeId find_node(std::string_view text, const Topology& topology, std::string_vi
 
 LinkId find_link(std::string_view text, const Topology& topology, std::string_view name) {
   if (name.starts_with('#')) {
-    const auto position = number(name.substr(1));
+    const auto position = whole_number<std::size_t>(name.substr(1));
     if (!position || *position >= topology.links().size()) {
       fail(text, "there is no link " + std::string(name) + ": there are " +
                      std::to_string(topology.links().size()) + ", counted from 0");
@@ -50,7 +42,8 @@ LinkId find_link(std::string_view text, const Topology& topology, std::string_vi
   bool numbered = false;
   if (const std::size_t hash = head.rfind('#');
       hash != std::string_view::npos && !topology.find(head)) {
-    if (const auto position = number(head.substr(hash + 1)); position && *position > 0) {
+    if (const auto position = whole_number<std::size_t>(head.substr(hash + 1));
+        position && *position > 0) {
       which = *position;
       numbered = true;
       head = head.substr(0, hash);
@@ -80,12 +73,6 @@ JobId find_job(std::string_view text, const Problem& problem, std::string_view n
     names.push_back(problem.jobs[j].name);
   }
   fail(text, "there is no job " + in_quotes(name) + did_you_mean(name, names));
-}
-
-std::string_view trimmed(std::string_view text) {
-  while (text.starts_with(' ')) text.remove_prefix(1);
-  while (text.ends_with(' ')) text.remove_suffix(1);
-  return text;
 }
 
 /// Takes a word off the end of `text`.

@@ -1,7 +1,6 @@
 #include "stellwerk/io/matrix_file.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cstdint>
 
 #include "stellwerk/base/error.hpp"
@@ -41,24 +40,21 @@ ByteMatrix parse_csv(std::string_view text, const std::string& label) {
   std::size_t line_number = 0;
   while (!text.empty()) {
     ++line_number;
-    const std::size_t end = std::min(text.find('\n'), text.size());
-    std::string_view line = text.substr(0, end);
-    text.remove_prefix(std::min(end + 1, text.size()));
+    std::string_view line = take_line(text);
     line = line.substr(0, line.find('#'));
     std::vector<Bytes> row;
     constexpr std::string_view kApart = ",; \t\r";
     for (std::size_t at = line.find_first_not_of(kApart); at != std::string_view::npos;) {
       const std::size_t stop = std::min(line.find_first_of(kApart, at), line.size());
       const std::string_view word = line.substr(at, stop - at);
-      std::int64_t value = 0;
-      const auto [last, fault] = std::from_chars(word.data(), word.data() + word.size(), value);
-      if (fault != std::errc{} || last != word.data() + word.size() || value < 0) {
+      const auto value = whole_number<std::int64_t>(word);
+      if (!value || *value < 0) {
         throw Error(ErrorCode::unreadable_input,
                     one_line(label) + ": line " + std::to_string(line_number) + ", entry " +
                         std::to_string(row.size() + 1) + ": " + in_quotes(word) +
                         " is no number of bytes: write whole numbers from 0 on");
       }
-      row.push_back(Bytes{value});
+      row.push_back(Bytes{*value});
       at = line.find_first_not_of(kApart, stop);
     }
     if (row.empty()) continue;

@@ -1,7 +1,6 @@
 #include "stellwerk/io/nccl_tests.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <map>
 #include <set>
@@ -17,17 +16,9 @@ namespace {
 constexpr std::size_t kMostRanks = 1 << 20;
 constexpr std::size_t kMostRows = 1 << 20;
 
-template <class Number>
-std::optional<Number> number(std::string_view text) {
-  Number value{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
-
 /// A measured time: positive and below a day.
 std::optional<double> microseconds(std::string_view text) {
-  const auto value = number<double>(text);
+  const auto value = whole_number<double>(text);
   if (!value || !(*value > 0 && *value < 1e11)) return std::nullopt;
   return value;
 }
@@ -155,11 +146,8 @@ class TextReader {
 
   NcclTestsLog read(std::string_view text) {
     for (std::size_t number = 1; !text.empty(); ++number) {
-      const std::size_t end = std::min(text.find('\n'), text.size());
       // Longer lines are none of nccl-tests.
-      const auto lines =
-          split_lines(without_prefix(text.substr(0, std::min<std::size_t>(end, 4096))));
-      text.remove_prefix(std::min(end + 1, text.size()));
+      const auto lines = split_lines(without_prefix(take_line(text).substr(0, 4096)));
       if (!lines.empty() && !lines[0].words.empty()) read_line(lines[0].words, number);
     }
     if (cut_ > 0) {
@@ -180,18 +168,19 @@ class TextReader {
       if (words[1] == "Collective" && words.size() == 5) builder_.program(words[4]);
       return;
     }
-    const auto bytes = number<std::int64_t>(words[0]);
-    if (tail_ == 0 || !bytes || *bytes < 0 || words.size() < 3 || !number<std::int64_t>(words[1]))
+    const auto bytes = whole_number<std::int64_t>(words[0]);
+    if (tail_ == 0 || !bytes || *bytes < 0 || words.size() < 3 ||
+        !whole_number<std::int64_t>(words[1]))
       return;
     read_row(words, *bytes, line);
   }
 
   /// "#  Rank  0 Group  0 Pid 42 on host device  0 [0x00] NVIDIA H100".
   void read_rank(const Words& words) {
-    const auto rank = number<std::int64_t>(words.size() > 2 ? words[2] : "");
+    const auto rank = whole_number<std::int64_t>(words.size() > 2 ? words[2] : "");
     const auto on = std::find(words.begin(), words.end(), "on");
     if (!rank || words.end() - on < 4 || on[2] != "device") return;
-    const auto device = number<std::int64_t>(on[3]);
+    const auto device = whole_number<std::int64_t>(on[3]);
     std::string model;
     for (auto word = on + 4; word < words.end(); ++word) {
       if (word->starts_with("[")) continue;
@@ -226,13 +215,13 @@ class TextReader {
     const auto cell = [&](std::size_t from_end, std::size_t k) {
       return words[words.size() - from_end + k];
     };
-    if (front < 3 || front > 5 || !number<double>(cell(first_, 0)) ||
-        !number<double>(cell(first_, 2)) || !number<double>(cell(second_, 2))) {
+    if (front < 3 || front > 5 || !whole_number<double>(cell(first_, 0)) ||
+        !whole_number<double>(cell(first_, 2)) || !whole_number<double>(cell(second_, 2))) {
       if (cut_++ == 0) first_cut_ = line;
       return;
     }
     const auto bad = [&](std::size_t at) {
-      const auto count = wrong_column_ && at > 3 ? number<double>(cell(at, 3)) : std::nullopt;
+      const auto count = wrong_column_ && at > 3 ? whole_number<double>(cell(at, 3)) : std::nullopt;
       return count && *count > 0;
     };
     NcclTestsLog::Row row{bytes, std::nullopt, std::nullopt};
@@ -241,9 +230,9 @@ class TextReader {
     wrong_ += bad(first_) || bad(second_);
     const std::size_t cells = 3 + (redop_ ? 1 : 0) + (root_ ? 1 : 0);
     const std::string_view redop = redop_ && front == cells ? words[3] : "";
-    const auto root = root_ ? number<std::int64_t>(words[front - 1]) : std::nullopt;
-    const double alg = number<double>(cell(first_, 1)).value_or(0);
-    const double bus = number<double>(cell(first_, 2)).value_or(0);
+    const auto root = root_ ? whole_number<std::int64_t>(words[front - 1]) : std::nullopt;
+    const double alg = whole_number<double>(cell(first_, 1)).value_or(0);
+    const double bus = whole_number<double>(cell(first_, 2)).value_or(0);
     builder_.row(row, alg > 0 ? bus / alg : 0, redop, root.value_or(-1) >= 0,
                  redop_ && front < cells);
   }
@@ -295,7 +284,7 @@ NcclTestsLog read_json(std::string_view text, const std::string& file) {
     const json::Place root = result.at("root");
     std::string_view text_of_root = root.text();
     while (text_of_root.starts_with(" ")) text_of_root.remove_prefix(1);
-    const auto number_of_root = number<std::int64_t>(text_of_root);
+    const auto number_of_root = whole_number<std::int64_t>(text_of_root);
     builder.row(row, ratio, redop.text(), number_of_root.value_or(-1) >= 0, false);
   }
   if (wrong > 0) builder.note(std::to_string(wrong) + " rows with wrong results are left out");

@@ -88,13 +88,25 @@ std::string lower_case(std::string_view text) {
   return result;
 }
 
+std::string_view trimmed(std::string_view text) {
+  constexpr std::string_view kEnds = " \t\r";
+  const std::size_t start = text.find_first_not_of(kEnds);
+  if (start == std::string_view::npos) return {};
+  return text.substr(start, text.find_last_not_of(kEnds) - start + 1);
+}
+
+std::string_view take_line(std::string_view& rest) {
+  const std::size_t end = std::min(rest.find('\n'), rest.size());
+  const std::string_view line = rest.substr(0, end);
+  rest.remove_prefix(std::min(end + 1, rest.size()));
+  return line;
+}
+
 std::vector<TextLine> split_lines(std::string_view text) {
   constexpr std::string_view kBlanks = " \t\r\v\f";
   std::vector<TextLine> lines;
   for (std::size_t number = 1; !text.empty(); ++number) {
-    const std::size_t end = std::min(text.find('\n'), text.size());
-    TextLine line{number, text.substr(0, end), {}};
-    text.remove_prefix(std::min(end + 1, text.size()));
+    TextLine line{number, take_line(text), {}};
     std::string_view rest = line.text;
     for (std::size_t start; (start = rest.find_first_not_of(kBlanks)) != std::string_view::npos;) {
       rest.remove_prefix(start);

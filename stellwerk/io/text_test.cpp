@@ -26,6 +26,24 @@ TEST(Text, LinesAreNumberedAndTakenApart) {
   EXPECT_EQ(lower_case("SwitchName=Ä"), "switchname=Ä");
 }
 
+TEST(Text, NumbersAreTheWholeText) {
+  EXPECT_EQ(whole_number<int>("-12"), -12);
+  EXPECT_EQ(whole_number<double>("1.5e3"), 1500);
+  for (const std::string_view bad : {"", " 1", "1 ", "1x", "+1", "99999999999"})
+    EXPECT_EQ(whole_number<int>(bad), std::nullopt) << bad;
+  EXPECT_EQ(whole_number<unsigned>("-1"), std::nullopt);
+}
+
+TEST(Text, LinesAreTakenOffOneByOne) {
+  std::string_view rest = "a\r\n\nb";
+  EXPECT_EQ(take_line(rest), "a\r");
+  EXPECT_EQ(take_line(rest), "");
+  EXPECT_EQ(take_line(rest), "b");
+  EXPECT_TRUE(rest.empty());
+  EXPECT_EQ(trimmed("\t a b \r"), "a b");
+  EXPECT_EQ(trimmed(" \t"), "");
+}
+
 TEST(Text, GuessesWhatIsClose) {
   EXPECT_EQ(nearest("h0.gpu7", {"h0.gpu6", "h1.gpu7"}), "h0.gpu6");  // the first of several
   EXPECT_EQ(nearest("allgathr", {"allreduce", "allgather"}), "allgather");

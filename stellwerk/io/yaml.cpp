@@ -11,12 +11,6 @@ namespace {
 
 constexpr std::string_view kBlanks = " \t\r";
 
-std::string_view trimmed(std::string_view text) {
-  const std::size_t start = text.find_first_not_of(kBlanks);
-  if (start == std::string_view::npos) return {};
-  return text.substr(start, text.find_last_not_of(kBlanks) - start + 1);
-}
-
 /// Where the quoted text that begins at `at` ends (its closing quote), or npos.
 std::size_t closing_quote(std::string_view text, std::size_t at) {
   const char quote = text[at];
@@ -83,9 +77,7 @@ class Parser {
   /// To the next line that holds something.
   void advance() {
     while (!rest_.empty()) {
-      const std::size_t end = std::min(rest_.find('\n'), rest_.size());
-      const std::string_view line = without_comment(rest_.substr(0, end));
-      rest_.remove_prefix(std::min(end + 1, rest_.size()));
+      const std::string_view line = without_comment(take_line(rest_));
       ++line_;
       const std::size_t start = line.find_first_not_of(kBlanks);
       if (start == std::string_view::npos) continue;
