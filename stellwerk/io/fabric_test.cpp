@@ -249,8 +249,7 @@ TEST(Compose, FabricsFromFilesPlugInNicsByName) {
 
 // 70 kB that name 400 million switches filled the memory.
 TEST(Fabrics, FewLinesThatNameManySwitchesAreRefused) {
-  const std::string text =
-      "SwitchName=a Switches=t[1-150000]\nSwitchName=b Switches=t[1-150000]\n";
+  const std::string text = "SwitchName=a Switches=t[1-150000]\nSwitchName=b Switches=t[1-150000]\n";
   expect_refused([&] { read_slurm_topology(text, "t.conf"); },
                  "t.conf:2: more than 262144 switches below others");
 }
