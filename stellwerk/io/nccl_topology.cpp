@@ -14,6 +14,8 @@ namespace stellwerk {
 namespace {
 
 constexpr std::size_t kMostDevices = 20'000;
+/// Each is joined to all others of its host.
+constexpr std::size_t kMostSockets = 1024;
 constexpr std::size_t kMostNotes = 1000;
 
 /// NICs that claim more than this (Mbit/s) have a broken figure: some files hold 200000000.
@@ -87,6 +89,8 @@ class Reader {
     device.name = "cpu" + std::to_string(sockets_.size());
     if (const auto numa = integer(cpu, "numaid")) device.numa = static_cast<int>(*numa);
     const std::size_t socket = machine_.add(std::move(device));
+    if (sockets_.size() == kMostSockets)
+      fail(cpu, "more than " + std::to_string(kMostSockets) + " sockets are not one machine");
     sockets_.push_back(cpu);
     socket_of_.push_back(socket);
     for (const pugi::xml_node child : cpu.children()) read_child(child, socket, 0);

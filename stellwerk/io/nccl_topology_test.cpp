@@ -189,6 +189,9 @@ TEST(NcclTopology, DamageIsRefusedWithItsLine) {
   for (int i = 0; i < 20'002; ++i)
     wide += "<pci busid=\"" + std::to_string(i) + "\" class=\"0x030200\"/>";
   expect_refused(system(wide), "more than 20000 devices are not one machine");
+  std::string sockets;  // joined by pairs
+  for (int i = 0; i < 1025; ++i) sockets += "</cpu><cpu numaid=\"" + std::to_string(i) + "\">";
+  expect_refused(system(sockets), "more than 1024 sockets are not one machine");
   std::string loops;  // the line of every note was searched from the top: hours for 64 MiB
   for (int i = 0; i < 1200; ++i) loops += nvlink("0000:01:00.0", 1);
   expect_refused(system(gpu(0, "0000:01:00.0", loops)), "more than 1000 such lines");
