@@ -226,7 +226,10 @@ TEST(TecclWriter, SchedulesReadBackAsThePlan) {
                  " others, ");
   // NICs go by their number in NCCL, not by that of their name, at both ends of links that two of them became part of.
   const auto node = [](const char* host) {
-    return Node{std::string(host) + ".gpu0", NodeKind::gpu, host, {}, {}};
+    Node gpu;
+    gpu.name = std::string(host) + ".gpu0";
+    gpu.host = host;
+    return gpu;
   };
   IdVector<LinkId, Link> links;
   for (const auto& [from, to] : {std::pair(0, 1), std::pair(1, 0)}) {
