@@ -103,12 +103,15 @@ std::vector<Time> times_of(const Topology& network, Collective collective, std::
     PlannerOutcome outcome = find_planner(planner).plan(plan.problem, {}, context);
     if (!outcome.has_plan()) {
       throw Error(ErrorCode::unsolved,
-                  std::string(planner) + " on '" + network.name() +
-                      "': " + (outcome.message.empty() ? "the time is up" : outcome.message));
+                  std::string(planner) + " on '" + network.name() + "': " +
+                      (outcome.message.empty() ? "stopped before its end" : outcome.message));
     }
     plan.sends = std::move(outcome.sends);
-    for (std::size_t s = 0; s < sizes.size(); ++s)
+    for (std::size_t s = 0; s < sizes.size(); ++s) {
+      if (stop.should_stop())
+        throw Error(ErrorCode::unsolved, "stopped before all sizes were tried");
       best[s] = std::min(best[s], finish_at_size(plan, sizes[s]));
+    }
     if (2 * plan.sends.size() > kMostSends) break;
   }
   return best;
